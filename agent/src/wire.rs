@@ -42,10 +42,10 @@ pub enum StartError {
          a cluster", cause = .0
     )]
     NotInCluster(#[source] kube::config::InClusterError),
-    /// The agent cannot use the API server's configuration.
+    /// The agent cannot use the client configuration for the API server.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    /// The agent cannot create a client.
+    /// The agent cannot create a Kubernetes client.
     #[error("cannot build a client for the cluster: {cause}", cause = .0)]
     Client(#[source] ClientError),
     /// The log filter in the arguments is not valid.
@@ -54,7 +54,7 @@ pub enum StartError {
         cause = .0
     )]
     Log(String),
-    /// The agent cannot listen on the address.
+    /// The agent cannot listen on the address for `/livez` and `/readyz`.
     #[error("cannot listen on the address of --health-listen: {cause}", cause = .0)]
     Health(#[source] std::io::Error),
     /// The runtime or its signal handlers cannot be started.
@@ -80,7 +80,7 @@ pub fn main(args: &Args) -> Result<(), StartError> {
         .block_on(run(args))
 }
 
-/// Installs the TLS provider of the process. A second call has no effect.
+/// Installs the cryptography provider of rustls for the process. A second call has no effect.
 pub fn install_crypto() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
@@ -171,8 +171,8 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Connects to the server until the shutdown, and writes the connection's status to the
-    /// cluster.
+    /// Keeps the agent connected to the server until the shutdown, and writes the connection's
+    /// status to the cluster.
     pub async fn run(&self) {
         let stopped = CancellationToken::new();
         let written = self

@@ -84,7 +84,7 @@ fn millis(work: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Measures the duration of one decision in microseconds.
+/// Measures the duration of one decision, in microseconds.
 fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, AccessError> {
     let mut allowed = 0;
     let start = Instant::now();

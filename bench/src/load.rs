@@ -38,7 +38,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Returns the quantile (0 to 1) of the latencies in milliseconds.
+    /// Returns a quantile (0 to 1) of the latencies, in milliseconds.
     pub(crate) fn quantile_ms(&self, share: f64) -> f64 {
         #[expect(
             clippy::cast_possible_truncation,

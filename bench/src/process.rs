@@ -31,7 +31,7 @@ fn read(id: u32, file: &'static str) -> Result<String, ProcessError> {
     })
 }
 
-/// Returns the resident memory of a process in KiB (`VmRSS`).
+/// Returns the resident memory of a process (`VmRSS`), in KiB.
 pub(crate) fn rss_kib(id: u32) -> Result<f64, ProcessError> {
     read(id, "status")?
         .lines()

@@ -33,7 +33,7 @@ pub struct State {
     pub nodes: Tally<NodeFacts>,
     /// The values of each unfinished pod that the report needs, by UID.
     pub pods: Tally<PodFacts>,
-    /// Sum of the usage over all nodes.
+    /// Resource usage of all nodes together.
     pub usage: ResourceList,
     /// Health of the components. `None` before the first poll.
     pub components: Option<Vec<ComponentHealth>>,

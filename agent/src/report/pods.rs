@@ -139,9 +139,8 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
 ///
 /// A pod starts in steps: each init container is a step, and the sum of all containers is the last
 /// step. A sidecar (an init container with the restart policy `Always`) is part of all later steps.
-/// The result is the maximum of all steps. If the pod's spec contains requests of the whole pod,
-/// the result is these requests. The result includes the pod's overhead (KEP-753, KEP-2837,
-/// KEP-688).
+/// The result is the maximum of all steps. A pod-level request replaces the maximum for its
+/// resource. The result includes the pod's overhead (KEP-753, KEP-2837, KEP-688).
 pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<ResourceList> {
     if status.is_some_and(PodStatus::finished) {
         return None;

@@ -45,7 +45,8 @@ impl ResourceList {
         }
     }
 
-    /// Replaces the quantity of each resource that `other` contains.
+    /// Copies each quantity in `other` to `self`. Keeps the quantities of resources that `other`
+    /// does not contain.
     pub fn overlay(&mut self, other: &Self) {
         self.0
             .extend(other.0.iter().map(|(name, amount)| (name.clone(), *amount)));

@@ -297,8 +297,8 @@ fn is_settled(report: &AgentReport) -> bool {
     report.updated_available >= report.wanted
 }
 
-/// Returns the sum of the usage over all nodes from metrics.k8s.io. Returns an empty sum if the
-/// cluster does not serve the API.
+/// Returns the resource usage of all nodes together, from metrics.k8s.io. Returns an empty list if
+/// the cluster does not serve this API.
 async fn usage(client: kube::Client) -> ResourceList {
     let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "nodes");

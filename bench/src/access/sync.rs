@@ -96,7 +96,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     Ok(())
 }
 
-/// Creates users, and returns the name of each user in clusters.
+/// Creates users, and returns the names that the users have in clusters.
 async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
     let one = async |n: usize| {
         let user = json!({

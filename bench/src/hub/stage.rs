@@ -22,9 +22,9 @@ use crate::load::{
 
 /// Number of objects in the list that the benchmark reads.
 pub(super) const LISTED: u32 = 10_000;
-/// Number of objects that are patched.
+/// Number of objects that the benchmark patches.
 const PATCHED: u32 = 1000;
-/// Number of objects that are watched.
+/// Number of objects that the benchmark watches.
 pub(super) const WATCHED: u32 = 10;
 /// Number of connections that create the objects.
 const FILL_CONNECTIONS: u32 = 32;

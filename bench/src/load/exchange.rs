@@ -34,7 +34,7 @@ pub(crate) enum ExchangeError {
     /// The connection was closed during a response.
     #[error("the connection was closed during a response")]
     Closed,
-    /// The response is not supported HTTP/1.1.
+    /// The generator cannot parse the response as HTTP/1.1.
     #[error("cannot parse the response: {cause}", cause = .0)]
     Malformed(&'static str),
     /// The status code is neither 200 nor 201.

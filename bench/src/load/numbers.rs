@@ -17,7 +17,8 @@ const DIGITS: usize = 8;
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
-    /// Factor of the request number. The product determines the repeating number.
+    /// The generator multiplies the request number by this factor. The product determines the
+    /// repeating number.
     stride: u64,
 }
 
@@ -97,7 +98,7 @@ impl Numbered {
     }
 }
 
-/// Writes the last decimal digits of a number.
+/// Fills the slice with the last decimal digits of a number.
 fn write(digits: &mut [u8], mut number: u64) {
     for digit in digits.iter_mut().rev() {
         *digit = b"0123456789"[usize::try_from(number % 10).unwrap_or(0)];

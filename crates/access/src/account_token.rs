@@ -18,7 +18,7 @@ mod bound;
 
 pub use bound::{BoundKind, BoundObject};
 
-/// Maximum length of a token in bytes. Kubernetes tokens have about 1 KiB.
+/// Maximum length of a token, in bytes. Kubernetes tokens have about 1 KiB.
 const LONGEST: usize = 8 * 1024;
 
 /// SHA-256 of a token. Identifies the token without disclosing the token.

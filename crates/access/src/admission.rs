@@ -117,8 +117,8 @@ impl<'a> Write<'a> {
         self.writer.starts_with(names::PREFIX)
     }
 
-    /// Reports whether the writer is a service account. The user who created the account may no
-    /// longer have access.
+    /// Reports whether the writer is a service account. Admission restricts service accounts,
+    /// because the user who created the account may no longer have access.
     fn is_by_service_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }

@@ -88,8 +88,8 @@ pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     }
 }
 
-/// Rejects a request with a session cookie if Drover's page of this session did not send the
-/// request.
+/// Rejects a request with a session cookie unless Drover's web UI sent the request in the same
+/// session.
 pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), CrossOrigin> {
     check_origin(head)?;
     if !changes(head.method) {

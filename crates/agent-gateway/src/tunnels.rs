@@ -287,13 +287,13 @@ impl Tunnels {
             .collect()
     }
 
-    /// Returns a receiver whose `changed()` resolves after any tunnel is attached or detached, or
-    /// its health changes.
+    /// Returns a receiver whose `changed()` resolves when the server attaches or detaches a tunnel,
+    /// or when the health of a tunnel changes.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Returns a receiver whose `changed()` resolves after a change of one cluster's tunnels. A
+    /// Returns a receiver whose `changed()` resolves when the tunnels of one cluster change. A
     /// receiver for all clusters would wake every watcher after every change.
     pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
         let mut followed = self.0.changed_in.lock();

@@ -194,8 +194,8 @@ impl<E: Enrollment> Connection<E> {
         }
     }
 
-    /// Connects until the shutdown and publishes the status. Waits for the end of open requests
-    /// before it returns.
+    /// Keeps the agent connected until the shutdown, and publishes the connection's status. Returns
+    /// after all open requests have ended.
     pub async fn run(&self) {
         Box::pin(self.reconnect()).await;
         let message = "the agent is shutting down".to_owned();

@@ -6,11 +6,11 @@ use drover_tunnel::ServeOptions;
 use drover_tunnel::memory::MemoryLimit;
 use drover_tunnel::response_budget::ResponseBudget;
 
-/// Fraction of the memory limit for responses that the server has not read yet, in sixteenths.
-/// Responses to fast readers can use an additional fraction of the same size.
+/// Number of sixteenths of the memory limit that responses can use before the server has read these
+/// responses. Responses to fast readers can use the same number of sixteenths in addition.
 const RESPONSES: u64 = 3;
-/// Fraction of the memory limit for request bodies that the API server has not read yet, in
-/// sixteenths.
+/// Number of sixteenths of the memory limit that request bodies can use before the API server has
+/// read these bodies.
 const REQUESTS: u64 = 2;
 /// Maximum budget for responses, in bytes. Limits the budget on machines with much memory.
 const MAX_RESPONSES: usize = 512 << 20;

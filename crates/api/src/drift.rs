@@ -88,9 +88,8 @@ impl Drift {
         )
     }
 
-    /// Replaces the digests with the digests in `later`. The digest of an owner without an entry in
-    /// `later` stays unchanged. The method ignores new owners when the map contains `max_owners`
-    /// owners.
+    /// Copies the digests in `later` to this map. Keeps the digests of other owners. Ignores new
+    /// owners when the map contains `max_owners` owners.
     pub fn merge(&mut self, later: Self, max_owners: usize) {
         for (owner, digest) in later.0 {
             if self.0.len() < max_owners || self.0.contains_key(&owner) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use drover_apiserver::store::{Change, List, Store, StoreOptions};
 
-/// The size of a stored value in bytes. A ConfigMap with managed fields has about this size.
+/// The size of a stored value, in bytes. A ConfigMap with managed fields has about this size.
 const VALUE_BYTES: usize = 1000;
 
 #[tokio::main]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// Maximum length of a JSONPath in bytes.
+/// Maximum length of a JSONPath, in bytes.
 pub(crate) const MAX_BYTES: usize = 1024;
 /// Maximum nesting depth of filters in a JSONPath.
 pub(crate) const MAX_FILTER_DEPTH: usize = 4;

@@ -85,7 +85,7 @@ pub fn dns_subdomain(text: &str) -> Vec<String> {
     found
 }
 
-/// Validates a wildcard and an RFC 1123 subdomain, such as `*.example.com`.
+/// Validates an RFC 1123 subdomain with a wildcard prefix, such as `*.example.com`.
 pub fn wildcard_subdomain(text: &str) -> Vec<String> {
     let mut found = too_long(text, 253, "characters");
     if !is_wildcard(text) {

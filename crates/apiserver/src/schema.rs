@@ -35,7 +35,7 @@ pub const MICRO_TIME: &str = "micro-time";
 /// Maximum number of unknown fields that strict decoding reports per object. kube-apiserver has the
 /// same limit for duplicate fields.
 pub(crate) const MAX_UNKNOWN_FIELDS: usize = 100;
-/// Maximum length of a field path in a message in bytes, because a body can contain very long keys.
+/// Maximum length of a field path in an error message, in bytes. A body can contain very long keys.
 const MAX_PATH_BYTES: usize = 1024;
 
 /// Truncates a path to the maximum length in messages.

@@ -56,7 +56,7 @@ use writer::order::{Waiting, WriterCommand};
 use writer::size_limit::SizeLimit;
 use writer::{Tasks, Writer};
 
-/// Maximum size in KiB of the changes that wait for the writer.
+/// Maximum size of the changes that wait for the writer, in KiB.
 const MAX_WAITING_KIB: u32 = 64 << 10;
 
 /// Timeout for space in the writer's queue.
@@ -97,7 +97,7 @@ pub struct Figures {
     pub floor: u64,
     /// The number of running watches.
     pub watchers: usize,
-    /// The size of the database in bytes, without the write-ahead log.
+    /// The size of the database without the write-ahead log, in bytes.
     pub bytes: u64,
     /// The number of free bytes in the database.
     pub free_bytes: u64,

@@ -9,7 +9,7 @@ use super::rights::is_in;
 use super::{Grant, Grants, RightsHolder, Scope};
 use crate::roles::{Rights, known_group, known_rules};
 
-/// An action in a cluster, for a search for the grants that allow the action.
+/// An action in a cluster. [`Grants::who_can`] returns the grants that allow the action.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// UID of the Cluster object.

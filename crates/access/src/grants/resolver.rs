@@ -59,8 +59,8 @@ pub enum Names {
 pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
 impl ResolvedRoles {
-    /// Checks that a user has all permissions of these roles. To grant or revoke the roles, the
-    /// user needs these permissions.
+    /// Checks that a user has all permissions of the binding's roles in their scopes. Only such a
+    /// user may create or delete the binding.
     pub fn check_grantable(
         &self,
         grants: &Grants,

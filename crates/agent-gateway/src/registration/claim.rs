@@ -73,8 +73,8 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
     Ok(holder.map_or(Claim::Ours, Claim::OfOther))
 }
 
-/// Returns true if the Cluster of a claim, by UID and name, has this key or can still receive this
-/// key. A Cluster without a key can receive a key. A bound key never changes.
+/// Returns true if the Cluster with this UID and name is bound to the key, or has no bound key yet.
+/// A bound key never changes.
 async fn may_bind(
     hub: &Hub,
     key: &PublicKey,

@@ -317,8 +317,8 @@ pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
         .map(|info| info.0)
 }
 
-/// Returns true if the Cluster is being deleted and the server must still remove its objects from
-/// the cluster.
+/// Returns true if the Cluster has the finalizer of the server. The server removes the finalizer
+/// after it has deleted Drover's objects in the cluster.
 fn has_finalizer(cluster: &Cluster) -> bool {
     let mut finalizers = cluster.finalizers().iter();
     finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)

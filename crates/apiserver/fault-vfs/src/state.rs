@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The unit of atomic writes in bytes.
+/// The size of an atomic write, in bytes.
 const SECTOR: usize = 512;
 
 /// Reproducible random numbers (`SplitMix64`).

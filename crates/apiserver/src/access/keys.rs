@@ -18,7 +18,7 @@ const SPKI_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// The length of an uncompressed point in bytes: `04`, x, y.
+/// The length of an uncompressed point (`04`, x, y), in bytes.
 const POINT_BYTES: usize = 65;
 
 /// A signing key, and previous signing keys that still verify tokens.
@@ -182,8 +182,9 @@ impl Keys {
         }))
     }
 
-    /// Removes keys that were replaced before `moment`. If `moment` is at least the maximum token
-    /// lifetime ago, all tokens of these keys have expired.
+    /// Removes keys that were replaced before `moment`. Tokens of the removed keys are no longer
+    /// valid. If the maximum token lifetime has passed since `moment`, all of these tokens have
+    /// already expired.
     #[must_use]
     pub fn remove_retired_before(mut self, moment: Timestamp) -> Self {
         self.previous.retain(|old| old.since >= moment);

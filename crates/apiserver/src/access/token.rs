@@ -28,7 +28,7 @@ use super::{Keys, Objects};
 pub use claims::{BoundTo, Claims, NameAndUid, Subject};
 pub(crate) use secret::SecretSubject;
 
-/// Tolerated clock skew in seconds, as in go-jose.
+/// Tolerated clock skew, in seconds. go-jose has the same value.
 const LEEWAY_SECONDS: i64 = 60;
 /// Maximum number of verified tokens in the cache. Each entry takes about 1 KiB.
 const MAX_VERIFIED: usize = 4096;
@@ -47,7 +47,7 @@ pub struct TokensOptions {
     /// The maximum lifetime in seconds. A longer requested lifetime is shortened, and the response
     /// contains a warning.
     pub max_lifetime_seconds: Option<i64>,
-    /// The age in seconds at which a new key replaces the signing key.
+    /// The age, in seconds, at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,
     /// Function that returns the current time. Tests replace this function.
     pub clock: Clock,
@@ -77,7 +77,7 @@ pub struct Tokens {
     verified: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
 }
 
-/// The error of signing a token.
+/// The reason why the server cannot sign a token.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sign the token")]
 pub struct IssueError(#[source] jsonwebtoken::errors::Error);
@@ -162,7 +162,8 @@ impl Tokens {
         }))
     }
 
-    /// Reports whether the unverified issuer of the token is an accepted issuer of this server.
+    /// Reports whether the token's `iss` claim is an accepted issuer of this server. Does not
+    /// verify the signature.
     fn issued(&self, token: &str) -> bool {
         #[derive(Deserialize)]
         struct Issuer {

@@ -90,8 +90,8 @@ fn fill_stateful(spec: &mut Value) {
     }
 }
 
-/// Sets `metadata.annotations` as Go's conversion of `templateGeneration` does, even if the
-/// DaemonSet has no generation.
+/// Sets the annotation of the template generation to `0` if the DaemonSet does not have the
+/// annotation. Go's conversion of `templateGeneration` does the same.
 fn fill_template_generation(set: &mut Value) {
     if let Some(annotations) = make(set, "metadata").and_then(|meta| make(meta, "annotations")) {
         default(annotations, TEMPLATE_GENERATION, "0");

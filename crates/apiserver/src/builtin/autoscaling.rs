@@ -13,7 +13,7 @@ use crate::schema::findings::Findings;
 
 pub(crate) use versions::{from_v1, to_v1};
 
-/// Default target utilization in percent.
+/// Default target utilization, in percent.
 const DEFAULT_UTILIZATION: i64 = 80;
 const LONGEST_WINDOW_SECONDS: i64 = 3600;
 const LONGEST_PERIOD_SECONDS: i64 = 1800;

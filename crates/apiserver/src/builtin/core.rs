@@ -12,7 +12,7 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Maximum size of the data of a Secret or ConfigMap in bytes.
+/// Maximum size of the data of a Secret or ConfigMap, in bytes.
 const MAX_DATA_BYTES: usize = 1024 * 1024;
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 const FINALIZER: &str = "kubernetes";

@@ -7,7 +7,7 @@ use crate::names::{self, NameCheck};
 use crate::schema::Path;
 use crate::schema::findings::{Findings, IMMUTABLE};
 
-/// Maximum size of all annotations in bytes.
+/// Maximum size of all annotations of an object together, in bytes.
 const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
 /// Validates `metadata` of a new object.

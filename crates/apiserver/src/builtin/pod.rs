@@ -15,7 +15,7 @@ use crate::json::{default, field, flag, items, list, make, number, object, text}
 use drover_quantity::Quantity;
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// Lifetime of the projected token in seconds, as kube-apiserver sets it.
+/// Lifetime of the projected token, in seconds. kube-apiserver sets the same lifetime.
 const TOKEN_SECONDS: u32 = 3_607;
 const TOLERATION_SECONDS: u32 = 300;
 

@@ -18,7 +18,7 @@ const CONCURRENCY: usize = 16;
 const MAX_ATTEMPTS: u32 = 5;
 const RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// The error of writing a bootstrap object.
+/// The reason why the server cannot write a bootstrap object.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write bootstrap object {path}")]
 pub struct StartError {

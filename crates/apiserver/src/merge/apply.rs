@@ -35,7 +35,7 @@ const KUBECTL: &str = "kubectl";
 /// The field manager of fields that existed before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Maximum size of all annotations in bytes.
+/// Maximum size of all annotations of an object together, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 /// Applies a configuration to the live object (`None` on create). Returns the merged object with

@@ -160,7 +160,7 @@ fn bare(object: &Value) -> Value {
     object
 }
 
-/// Maximum length in bytes of a manager name from the user agent.
+/// Maximum length of a manager name that is derived from the user agent, in bytes.
 const MAX_NAME: usize = 128;
 
 /// Returns the name of the manager: the query parameter `fieldManager`, or the user agent up to the

@@ -33,7 +33,7 @@ use crate::status::{FieldError, FieldErrorKind};
 const MAX_RULE_COST: u64 = 4_000_000;
 /// Maximum cost of all rules of an object (kube-apiserver's `RuntimeCELCostBudget`).
 const MAX_OBJECT_COST: u64 = 10_000_000;
-/// Maximum length of messages in bytes.
+/// Maximum length of an error message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// The compiled rules of a schema, as a tree with the structure of the schema.

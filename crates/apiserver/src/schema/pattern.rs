@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
 
-/// Maximum size of a compiled pattern in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_PROGRAM_BYTES: usize = 1 << 20;
 
 /// A pattern that is compiled on first use. Clones share the compiled pattern.

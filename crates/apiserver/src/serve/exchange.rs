@@ -36,7 +36,7 @@ pub(crate) struct Exchange {
     pub(crate) caller: Arc<Caller>,
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
-    /// The counted memory of the request body.
+    /// The bytes of the request body that count toward the caller's memory limit.
     held: Mutex<Option<CountedBytes>>,
     warnings: Mutex<Vec<String>>,
 }

@@ -60,7 +60,7 @@ struct KindLabels {
     version: String,
 }
 
-/// Upper bounds of the request duration histogram in seconds.
+/// Upper bounds of the buckets of the request duration histogram, in seconds.
 const BUCKETS: [f64; 14] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 5.0, 15.0, 60.0,
 ];

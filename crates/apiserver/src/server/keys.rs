@@ -18,7 +18,7 @@ use crate::store::{Change, CommitError, Store, StoreError};
 /// `/.`.
 const KEY: &str = "/.server/service-account-keys";
 
-/// Errors of signing keys.
+/// The reason why the server cannot load, create or rotate the signing keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     /// The stored keys cannot be read.

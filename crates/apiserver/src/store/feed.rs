@@ -23,7 +23,7 @@ pub(super) type Round = Arc<[Arc<Notice>]>;
 /// Maximum number of events that wait for distribution. Above this number, all watches end.
 const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 
-/// Maximum size in bytes of events that wait for distribution.
+/// Maximum size of the events that wait for distribution, in bytes.
 const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
 
 /// Memory limits of watches.

@@ -199,7 +199,7 @@ fn at(project: &ProjectFacts) -> Scope {
     Scope::Project(project.cluster.clone(), project.uid.clone())
 }
 
-/// Returns the fields that only owners of the cluster may change.
+/// Returns the fields of a project's spec that only owners of the cluster may change.
 fn limits(spec: &ProjectSpec) -> impl PartialEq + use<'_> {
     (&spec.quota, &spec.container_defaults, spec.pod_security)
 }

@@ -44,7 +44,7 @@ pub(super) fn admit_template(
     })
 }
 
-/// Returns the permissions that the role `name` has with the spec `said`.
+/// Returns the permissions of the role `name` after a write of the spec `spec`.
 fn resolved(
     name: &str,
     spec: &RoleTemplateSpec,
@@ -53,8 +53,8 @@ fn resolved(
     resolved_with(name, name, spec, hub_roles)
 }
 
-/// Returns the permissions of the role `role` after a write of this spec to the role `name`. The
-/// role `role` may inherit the role `name`.
+/// Returns the permissions of the role `role` after a write of the spec `spec` to the role `name`.
+/// The role `role` may inherit the role `name`.
 fn resolved_with(
     role: &str,
     name: &str,

@@ -136,7 +136,7 @@ impl World {
         self
     }
 
-    /// Makes a user an administrator with the field of the User object.
+    /// Creates a user whose User object makes the user an administrator.
     pub(crate) fn administrator(mut self, name: &str) -> Self {
         let name = name.to_owned();
         self.users.insert(name.clone(), (name.clone(), true));

@@ -96,7 +96,7 @@ fn uid_of(object: &Value) -> &str {
     object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
-/// Reports whether the deletion of the object began longer ago than the tolerated clock skew.
+/// Reports whether the time since the object's deletion timestamp exceeds the tolerated clock skew.
 fn is_gone(object: &Value, now: Timestamp) -> bool {
     object["metadata"]["deletionTimestamp"]
         .as_str()

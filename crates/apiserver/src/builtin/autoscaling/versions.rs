@@ -170,7 +170,7 @@ fn taken(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     }
 }
 
-/// Returns the target CPU utilization in percent. Returns `None` for metrics of other resources,
+/// Returns the target CPU utilization, in percent. Returns `None` for metrics of other resources,
 /// because `autoscaling/v1` has no field for these metrics.
 fn cpu_percent(metric: &Value) -> Option<i64> {
     let resource = field(metric, "resource");

@@ -69,8 +69,8 @@ impl Walk {
     }
 }
 
-/// Reports whether the schema does not define the structure of the map. An undefined structure
-/// cannot have changed between schemas.
+/// Reports whether the structure of the map is unspecified in the schema. An unspecified structure
+/// is the same in all schemas.
 fn is_deduced(map: &MapAtom<'_>) -> bool {
     map.fields.is_none()
         && match map.element {

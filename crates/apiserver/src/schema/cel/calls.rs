@@ -9,7 +9,8 @@ use super::cost::{Bound, Scope, bound, copied};
 use super::functions::MAX_RANGE;
 use super::size::Size;
 
-/// Maximum sum of durations in years. A larger sum is outside of the range of all times.
+/// Maximum sum of durations, in years. The result of adding a larger sum to a time is outside of
+/// the range of times.
 const MAX_YEARS: u64 = 200_000;
 /// The number of years in the range of times: years 1 to 9999.
 const YEARS_OF_TIMES: u64 = 10_000;

@@ -9,18 +9,19 @@ use super::cost::{each, nesting};
 use super::types::{self, Names, Type};
 use crate::schema::Node;
 
-/// Maximum length of an expression in bytes.
+/// Maximum length of an expression, in bytes.
 const MAX_BYTES: usize = 16 * 1024;
 /// Maximum depth of an expression.
 const MAX_DEPTH: usize = 100;
-/// Maximum depth of an expression that the current stack can evaluate.
+/// Maximum depth of an expression that the evaluator can evaluate on the current stack.
 const INLINE_DEPTH: usize = 8;
-/// Maximum length in bytes of an expression that the current stack can parse.
+/// Maximum length of an expression that the parser can parse on the current stack, in bytes.
 const INLINE_BYTES: usize = 24;
-/// Stack bytes per level of the parser or evaluator in debug builds.
+/// Stack size that the parser or evaluator needs for each level of an expression, in bytes,
+/// measured in debug builds.
 const STACK_PER_LEVEL: usize = 48 * 1024;
-/// Stack bytes of the parser for an expression of any length. Each byte of the expression needs
-/// more stack.
+/// Stack size that the parser needs for an empty expression, in bytes. Each byte of an expression
+/// increases the required stack size.
 const PARSER_STACK: usize = 8 << 20;
 
 /// A compiled expression within the limits.

@@ -25,7 +25,7 @@ pub(super) struct Size {
     fields: Option<BTreeMap<String, Arc<Self>>>,
     /// The length of the longest map key.
     names: Option<u64>,
-    /// The longest contained duration in years.
+    /// The longest duration that the value contains, in years.
     pub(super) years: u64,
     /// True if the value may contain a time.
     pub(super) timed: bool,
@@ -51,7 +51,7 @@ impl Size {
         }
     }
 
-    /// Returns the size of a text of this length in bytes.
+    /// Returns the size of a text with `bytes` bytes.
     pub(super) fn text(bytes: u64) -> Self {
         Self {
             weight: 1 + bytes / BYTES_PER_UNIT,
@@ -60,7 +60,8 @@ impl Size {
         }
     }
 
-    /// Returns the size of any value of this weight.
+    /// Returns an upper bound of the size of a value whose weight is known and whose type is
+    /// unknown.
     pub(super) fn opaque(weight: u64) -> Self {
         Self {
             weight,

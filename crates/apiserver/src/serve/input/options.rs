@@ -297,7 +297,7 @@ fn validation_fault(value: &str) -> Option<FieldError> {
     })
 }
 
-/// Maximum length of a manager name in bytes.
+/// Maximum length of a field manager's name, in bytes.
 const MAX_MANAGER_BYTES: usize = 128;
 
 fn manager_faults(manager: &str, path: &str) -> Vec<FieldError> {

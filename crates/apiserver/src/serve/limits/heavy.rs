@@ -10,9 +10,9 @@ use tokio::task::block_in_place;
 use crate::resource::Resource;
 use crate::store::Stored;
 
-/// Minimum size in bytes of bodies and objects whose processing is heavy work.
+/// Minimum size of a body or object whose processing is heavy work, in bytes.
 const HEAVY_FROM_BYTES: usize = 64 * 1024;
-/// Assumed overhead per JSON value in bytes.
+/// Assumed memory overhead per JSON value, in bytes.
 const VALUE_OVERHEAD: usize = 16;
 
 /// Limits concurrent heavy work to the number of cores.

@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use crate::serve::answer;
 use crate::status::ApiError;
 
-/// Maximum size in bytes of responses that are not counted.
+/// Responses up to this size, in bytes, do not count toward the memory limit.
 const COUNTED_FROM_BYTES: usize = 64 * 1024;
 
-/// A memory limit in bytes, per caller and in total.
+/// A memory limit per caller and in total, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteLimit {
     /// Maximum number of bytes for one caller.
@@ -27,11 +27,11 @@ pub struct ByteLimit {
 /// Limits on the memory of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBounds {
-    /// The limit on unsent responses above 64 KiB.
+    /// The memory limit for unsent responses. Responses of at most 64 KiB do not count.
     pub answers: ByteLimit,
-    /// The limit on initial objects of watches and unsent events.
+    /// The memory limit for the initial objects and the unsent events of watches.
     pub watches: ByteLimit,
-    /// The limit on request bodies.
+    /// The memory limit for request bodies.
     pub bodies: ByteLimit,
 }
 

@@ -123,9 +123,10 @@ struct Watching {
     source: Option<Watch>,
     /// The initial objects that are not sent yet.
     waiting: VecDeque<Initial>,
-    /// Bytes of the objects in `waiting`.
+    /// Total size of the objects in `waiting`, in bytes.
     first_bytes: usize,
-    /// The counted memory of the watch: `first_bytes`, and the last sent lines.
+    /// The bytes that count toward the caller's memory limit: `first_bytes`, and the last sent
+    /// lines.
     held: CountedBytes,
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,

@@ -15,7 +15,8 @@ use crate::store::{Change, CommitError, Expect, Require, Store, Stored, Write};
 /// Maximum number of attempts. A failed attempt means that a concurrent writer succeeded.
 const MAX_ATTEMPTS: usize = 64;
 
-/// Maximum size of a stored object in bytes: etcd's limit, which clients rely on.
+/// Maximum size of a stored object, in bytes. etcd has the same limit, and clients rely on the
+/// limit.
 const MAX_BYTES: usize = 1536 * 1024;
 
 /// A stored object.

@@ -8,7 +8,8 @@ use serde_json::{Map, Number, Value};
 
 /// Maximum number of reported duplicate keys.
 const MAX_REPORTED: usize = 100;
-/// Maximum memory in bytes of anchored values and alias expansions. The parser copies these values.
+/// Maximum memory of anchored values and alias expansions, in bytes. The parser copies these
+/// values.
 const MAX_ALIASED_BYTES: usize = 16 << 20;
 /// Maximum nesting depth, including aliases. The server cannot store deeper values.
 const MAX_DEPTH: usize = 100;
