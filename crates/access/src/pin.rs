@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn binding_stores_uid_only_of_object_created_before_the_binding() {
+    fn binding_does_not_store_the_uid_of_an_object_created_after_the_binding() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let created = |second, leaves| {
             Some(Candidate {

@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_registrations_of_one_network_do_not_block_other_networks() {
+    fn repeated_registrations_from_one_network_do_not_block_other_networks() {
         let rate = RegistrationRate::default();
         let peer = |n: u8| IpAddr::from([192, 0, 2, n]);
         let check = |n| rate.check(peer(n), Work::Cluster);

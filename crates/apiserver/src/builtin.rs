@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn pod_lists_have_published_merge_keys() {
+    fn pod_schema_contains_the_published_merge_keys() {
         let catalog = catalog(Kinds::Cluster);
         let pods = catalog.find("", "v1", "pods").unwrap();
         let containers = pods

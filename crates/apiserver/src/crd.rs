@@ -282,7 +282,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_removed_and_metadata_fields_are_reported_first() {
+    fn unknown_fields_are_removed_and_reported_with_metadata_fields_first() {
         let mut object = object(json!({
             "size": 5, "bogus": 1, "color": null, "free": {"x": {"y": 1}},
             "ports": [{"name": "a", "u": 1}],

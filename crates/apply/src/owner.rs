@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owner_label_selector_matches_label_value_or_missing_label() {
+    fn owner_selects_objects_by_label_key_label_value_or_missing_labels() {
         let mut object = ConfigMap::default();
         object.metadata.labels = Some(BTreeMap::from([("a".to_owned(), "1".to_owned())]));
         for (owner, selector, owns) in [

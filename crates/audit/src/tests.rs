@@ -203,7 +203,7 @@ async fn size_of_queued_audit_records_is_limited() {
 }
 
 #[tokio::test]
-async fn counts_of_unauthenticated_refusals_are_written_without_further_requests() {
+async fn counts_of_rejected_unauthenticated_requests_are_written_without_further_requests() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     for _ in 0..1000 {

@@ -114,7 +114,7 @@ async fn alone(folder: &Path) -> Helm {
 }
 
 #[tokio::test]
-async fn invalid_values_are_rejected_with_the_name_of_the_field() {
+async fn error_of_invalid_chart_values_names_the_field() {
     let folder = tempfile::tempdir().unwrap();
     let helm = alone(folder.path()).await;
     for ((name, values), field) in values::bad() {

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn server_certificate_of_a_different_authority_is_rejected_with_the_file_names() {
+    fn error_for_a_certificate_of_a_different_authority_contains_the_file_names() {
         let (ours, other) = (Authority::new(), Authority::new());
         let Certified {
             certificate: leaf,

@@ -317,7 +317,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_return_an_error()
 }
 
 #[tokio::test]
-async fn data_folder_is_locked_by_a_running_server_and_usable_after_it_exits() {
+async fn data_folder_is_locked_by_a_running_server_and_usable_after_server_exit() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

@@ -49,7 +49,7 @@ fn cluster_role_applies_only_in_its_cluster() {
 }
 
 #[test]
-fn group_members_receive_roles_of_the_group_and_cluster_receives_only_groups_with_roles() {
+fn group_role_applies_to_group_members_and_only_groups_with_roles_are_sent_to_cluster() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let devs = group("drover:oidc:devs");
     let grants = world.in_cluster("one", "reader", "a", &devs).gather();
@@ -327,7 +327,7 @@ fn role_with_several_bindings_is_bound_once_per_cluster_to_all_subjects() {
 }
 
 #[test]
-fn role_with_only_drover_rules_permits_cluster_access_without_binding_in_cluster() {
+fn role_with_only_drover_rules_permits_cluster_access_and_creates_no_binding_in_cluster() {
     let rights = [rule(
         "management.drover.dev",
         "clusterroletemplatebindings",

@@ -135,7 +135,7 @@ fn inheritance_depth_is_limited_in_any_order_of_roles() {
 }
 
 #[test]
-fn external_role_is_covered_by_same_role_or_cluster_admin_or_known_rules() {
+fn external_role_covers_known_rules_and_is_covered_only_by_itself_or_cluster_admin() {
     let view = external(&["view"]);
     let admin = external(&["admin"]);
     let own = external(&["made-here"]);

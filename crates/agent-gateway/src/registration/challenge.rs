@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_stored_answered_challenges_is_limited_and_entries_expire() {
+    fn number_of_stored_used_challenges_is_limited_and_expired_challenges_are_removed() {
         let challenges = Challenges::default();
         for n in 0..MAX_USED {
             assert_eq!(challenges.spend(&genuine("a", n, at(0)), at(0)), Ok(()));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_connects_of_one_cluster_do_not_block_other_clusters() {
+    fn repeated_connections_of_one_cluster_do_not_block_other_clusters() {
         let challenges = Challenges::default();
         for n in 0..100_000 {
             let _ = challenges.spend(&genuine("a", n, at(0)), at(0));

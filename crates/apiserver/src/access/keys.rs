@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn rotated_signing_key_verifies_until_its_last_token_expires() {
+    fn rotated_signing_key_is_retained_until_its_last_token_expires() {
         let first = Keys::generate().unwrap();
         let second = first.rotate(Timestamp::UNIX_EPOCH).unwrap();
         assert_ne!(first.id(), second.id());

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn disruption_budget_requires_exactly_one_amount() {
+    fn disruption_budget_with_min_available_and_max_unavailable_is_rejected() {
         let value = |spec: Value| json!({"spec": spec});
         assert_eq!(paths(budget, &value(json!({"minAvailable": 1}))), [""; 0]);
         let both = value(json!({"minAvailable": "50%", "maxUnavailable": "101%"}));

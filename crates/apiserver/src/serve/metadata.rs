@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_fields_are_set_copied_and_removed() {
+    fn metadata_functions_set_copy_and_remove_fields() {
         let mut object = json!({});
         set(&mut object, "name", "a");
         assert_eq!(name(&object), "a");

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interrupted_shrink_continues_until_free_pages_reach_the_minimum() {
+    fn interrupted_database_shrink_continues_until_free_pages_reach_the_minimum() {
         let folder = tempfile::tempdir().unwrap();
         let conn = Connection::open(folder.path().join("hub.db")).unwrap();
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)

@@ -48,7 +48,7 @@ fn stored(kind: &MergeKind, mut object: Value) -> Value {
 }
 
 #[test]
-fn create_assigns_ownership_of_set_fields_but_not_of_empty_structs() {
+fn create_assigns_ownership_of_all_fields_except_empty_structs() {
     let kind = kind("apps", "deployments", "");
     let mut web = deployment(&json!({
         "replicas": 2,
@@ -176,7 +176,7 @@ fn fields_removed_from_apply_are_deleted_unless_owned_by_a_second_manager() {
 }
 
 #[test]
-fn configuration_with_wrong_kind_or_managed_fields_is_rejected() {
+fn applied_object_with_managed_fields_wrong_kind_or_unknown_field_is_rejected() {
     let kind = kind("", "configmaps", "");
     let mut applied = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}});
     let refused = |applied: &Value| apply(None, applied, &kind, by("me")).unwrap_err();

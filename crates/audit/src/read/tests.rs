@@ -171,7 +171,7 @@ fn invalid_audit_log_lines_are_skipped_and_counted() {
 }
 
 #[test]
-fn audit_page_reads_limited_bytes_and_next_page_continues_at_its_end() {
+fn each_audit_page_request_reads_limited_bytes_and_continues_after_the_previous_page() {
     let folder = TempDir::new().unwrap();
     let many = 60_000;
     let text = lines(0..many).replace("\"user\":\"ann\"", "\"user\":\"bob\"");
@@ -238,7 +238,7 @@ fn each_audit_filter_returns_only_matching_records() {
 }
 
 #[test]
-fn since_filter_includes_earlier_stream_that_ended_later_and_stops_at_older_records() {
+fn search_with_since_filter_continues_past_a_long_stream_and_stops_at_older_records() {
     let folder = TempDir::new().unwrap();
     let stream = line(0)
         .replace("a-0", "a-stream")

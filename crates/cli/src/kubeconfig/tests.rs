@@ -165,7 +165,7 @@ fn symbolic_link_to_the_kubeconfig_is_preserved() {
 }
 
 #[test]
-fn kubeconfig_names_yes_and_null_are_quoted_as_strings() {
+fn kubeconfig_names_that_yaml_parsers_read_as_other_types_are_quoted() {
     for name in [
         "yes",
         "No",

@@ -263,7 +263,7 @@ fn users_cannot_change_default_roles() {
 
 /// Tests that the server's copy of Kubernetes' default roles equals the hub's default roles.
 #[test]
-fn known_rules_of_default_roles_match_the_embedded_hub() {
+fn server_copy_of_default_role_rules_matches_the_embedded_hub() {
     use drover_access::roles::known_rules;
     use drover_apiserver::access::{BootstrapObject, bootstrap_objects};
     use drover_rbac::{Rule, missing};

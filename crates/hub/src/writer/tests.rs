@@ -90,7 +90,7 @@ async fn write_without_wait_or_without_store_returns_after_response_of_hub() {
 }
 
 #[tokio::test]
-async fn deletions_have_preconditions_of_their_method() {
+async fn each_delete_method_sends_its_own_preconditions() {
     let (api, requests) = hub();
     let (writer, object) = (Writer::without_store(api), object("1"));
     writer.delete("delete", &object).await.unwrap();
@@ -113,7 +113,7 @@ async fn deletions_have_preconditions_of_their_method() {
 }
 
 #[tokio::test]
-async fn finalizer_changes_keep_other_finalizers_and_require_read_version() {
+async fn finalizer_patch_preserves_other_finalizers_and_contains_the_read_resource_version() {
     let (api, requests) = hub();
     let (writer, mut object) = (Writer::without_store(api).with_manager(), object("1"));
     writer.add_finalizer("add", &object, "own").await.unwrap();

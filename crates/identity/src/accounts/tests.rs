@@ -282,7 +282,7 @@ async fn account_cache_is_limited_and_removes_text_of_unused_tokens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn concurrent_reviews_of_open_tokens_are_limited() {
+async fn number_of_concurrent_reviews_of_tokens_of_open_streams_is_limited() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let count = 40;

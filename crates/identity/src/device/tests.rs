@@ -73,7 +73,7 @@ fn pending_device_logins_are_limited_per_network() {
 }
 
 #[test]
-fn device_user_code_is_compared_without_case_and_separators() {
+fn comparison_of_device_user_codes_ignores_case_and_separators() {
     let value = code([0; 16]);
     assert_eq!(value, "BBBB-BBBB");
     for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_provider_login_can_be_completed_again() {
+    fn provider_login_can_be_retried_after_a_failed_completion() {
         let (ended, login_state, now) =
             (FinishedLogins::default(), login_state(), Timestamp::now());
         let first = ended.begin_finish(&login_state, now).unwrap();

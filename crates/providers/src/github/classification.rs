@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn status_403_of_organization_policy_hides_resource_and_keeps_token_valid() {
+    fn status_403_from_an_organization_policy_is_classified_as_hidden_by_organization() {
         let sso = [(
             "x-github-sso",
             "required; url=https://github.com/orgs/acme/sso?authorization_request=A",

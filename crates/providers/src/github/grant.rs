@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn response_without_token_or_error_is_rejected_without_quoting_it() {
+    fn error_of_invalid_token_response_does_not_quote_the_response() {
         let token = r#""access_token":"A1""#;
         for (status, body) in [
             (200, "access_token=A1&scope=read%3Aorg&token_type=bearer"),

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn next_page_of_an_enterprise_server_must_be_below_its_api() {
+    fn next_page_url_of_an_enterprise_server_must_be_under_its_api_path() {
         let api = Url::parse("https://git.acme.example/api/v3/").unwrap();
         for (target, accepted) in [
             ("https://git.acme.example/api/v3/user/teams?page=2", true),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_without_yaml_support_is_shown_as_json() {
+    fn manifest_is_shown_as_json_if_the_server_does_not_support_yaml() {
         let body = r#"{"metadata":{"name":"a","resourceVersion":"7","managedFields":[{"manager":"x"}]},"spec":{}}"#;
         let manifest = Manifest::of_answer("application/json", body.to_owned()).unwrap();
         assert_eq!(manifest.language(), "json");

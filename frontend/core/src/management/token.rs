@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn token_is_marked_as_expiring_in_last_fifth_of_lifetime_but_at_most_one_week() {
+    fn token_is_marked_as_expiring_a_fifth_of_its_lifetime_but_at_most_a_week_before_expiry() {
         const DAY: i64 = 86_400;
         let ends = |life, age| end(&token(0, life), Timestamp::from_second(age).unwrap());
         for (life, age, expected) in [

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn user_filter_matches_login_and_provider_and_groups_are_listed() {
+    fn users_are_filtered_by_login_and_provider_and_their_groups_are_listed() {
         let identity = serde_json::json!({
             "id": "p-1",
             "provider": "corp",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn only_recently_confirmed_identities_can_be_linked_to_users_without_the_provider() {
+    fn identity_link_requires_recent_confirmation_and_no_identity_of_the_same_provider() {
         let with = |name: &str, state: &str| UserView {
             identities: vec![
                 serde_json::from_value(serde_json::json!({

@@ -232,7 +232,7 @@ async fn same_login_at_two_providers_creates_two_users() {
 }
 
 #[tokio::test]
-async fn users_of_a_deleted_provider_receive_no_access_from_its_recreated_provider() {
+async fn users_of_a_deleted_provider_have_no_access_after_the_provider_is_recreated() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     administrators(&rig, "drover:corp:team-a", "corp").await;

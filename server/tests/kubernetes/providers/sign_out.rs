@@ -23,7 +23,7 @@ async fn form_action(rig: &Rig) -> String {
 }
 
 #[tokio::test]
-async fn sign_out_ends_the_provider_session_only_with_setting_sign_out_there() {
+async fn provider_session_ends_at_sign_out_only_if_sign_out_there_is_enabled() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;

@@ -126,7 +126,7 @@ const TABLE: &[Row] = &[
 ];
 
 #[test]
-fn permissions_for_privilege_escalation_are_detected_only_in_their_scopes() {
+fn permissions_that_allow_privilege_escalation_are_detected_only_in_their_scopes() {
     for (group, resource, verb, names, scope, found) in TABLE {
         let role = rule(group, resource, verb, names);
         let got = of_role(&role, *scope, SERVER);

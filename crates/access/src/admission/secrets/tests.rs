@@ -62,7 +62,7 @@ fn only_server_can_request_tokens_of_its_service_account() {
 }
 
 #[test]
-fn secrets_of_the_server_cannot_be_deleted_with_any_form_of_request() {
+fn secrets_of_the_server_cannot_be_deleted_by_name_or_in_a_collection() {
     let named = json!({ "metadata": { "name": "server-ca" } });
     let made_up = json!({ "metadata": { "generateName": "password-" } });
     let mine = json!({ "metadata": { "name": "mine", "generateName": "password-" } });

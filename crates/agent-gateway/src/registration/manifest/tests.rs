@@ -118,7 +118,7 @@ fn roles_of_the_manifest_have_no_wildcards_and_only_the_agent_reads_secrets() {
 }
 
 #[test]
-fn manifest_has_a_config_map_with_each_upgrade_plan_key() {
+fn config_map_of_the_manifest_contains_each_upgrade_plan_key() {
     let objects = objects();
     let keys = named(&objects, "ConfigMap", "drover-agent-plan-keys")["data"]
         .as_object()

@@ -101,7 +101,7 @@ async fn connection_is_reused_for_later_requests() {
 }
 
 #[tokio::test]
-async fn request_on_a_closed_connection_can_be_sent_on_a_new_connection() {
+async fn unsent_request_of_a_closed_connection_can_be_sent_on_a_new_connection() {
     let (server, idle) = (ApiServer::default(), IdlePool::default());
     let (pooled, serving) = server.connect().await;
     let first = pooled.send(request("/first", ""), &idle).await;

@@ -11,7 +11,7 @@ fn messages(check: impl FnOnce(&mut Findings)) -> Vec<String> {
 }
 
 #[test]
-fn ingress_requires_rules_or_default_backend_and_path_types() {
+fn ingress_without_rules_and_default_backend_is_rejected_and_paths_are_validated() {
     let path = |path: Value| json!({"spec": {"rules": [{"host": "a.example", "http": {"paths": [path]}}]}});
     let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
     let good = path(json!({"path": "/", "pathType": "Prefix", "backend": backend}));
@@ -53,7 +53,7 @@ fn network_policy_is_defaulted_and_its_ranges_are_validated() {
 }
 
 #[test]
-fn ingress_class_controller_requires_a_domain() {
+fn ingress_class_controller_name_requires_a_domain_prefix() {
     let class = |controller: &str| json!({"controller": controller});
     assert_eq!(
         messages(|found| ingress_class(&class("a.io/x"), found)),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn foreground_deletion_deletes_dependents_that_have_dependents_in_foreground() {
+    fn dependent_with_own_dependents_is_deleted_with_foreground_propagation() {
         let plain = object(false, &[]);
         let owners = [waiting("a")];
         assert_eq!(

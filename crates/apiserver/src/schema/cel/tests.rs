@@ -209,7 +209,7 @@ fn expression_depth_is_limited() {
 }
 
 #[test]
-fn cel_type_of_value_can_be_compared() {
+fn type_of_a_cel_value_can_be_compared() {
     let schema = json!({"type": "object", "properties": {"port": {
         "x-kubernetes-int-or-string": true, "x-kubernetes-validations": [
             {"rule": "type(self) == int ? self > 0 : type(self) == string && self == 'http'"}],

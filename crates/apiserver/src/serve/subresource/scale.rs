@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replicas_path_of_scale_is_resolved() {
+    fn scale_replicas_are_read_and_written_at_their_field_path() {
         let mut object = json!({"spec": {"replicas": 2}});
         assert_eq!(at(&object, ".spec.replicas"), 2);
         set(&mut object, ".spec.size.now", 5.into());

@@ -76,7 +76,7 @@ fn request_without_impersonation_headers_runs_as_its_caller() {
 }
 
 #[test]
-fn verb_impersonate_permits_impersonation_of_all_users_with_implicit_groups() {
+fn verb_impersonate_permits_impersonation_of_all_users_and_adds_implicit_groups() {
     let caller = alice(plain(&["users"]), &[BOB]).unwrap();
     assert_eq!(caller, Caller::user("bob", ["system:authenticated"]));
     let anonymous = [("impersonate-user", "system:anonymous")];

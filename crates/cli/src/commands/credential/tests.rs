@@ -69,7 +69,7 @@ fn credential_error_for_missing_cluster_or_unknown_version_contains_advice() {
 }
 
 #[test]
-fn kubectl_renews_the_token_before_it_expires() {
+fn kubectl_renews_the_token_before_token_expiry() {
     for (created, again) in [
         ("2026-11-21T11:45:00Z", "2026-11-21T11:59:30Z"),
         ("2026-11-21T11:59:00Z", "2026-11-21T11:59:54Z"),

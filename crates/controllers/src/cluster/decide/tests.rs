@@ -70,7 +70,7 @@ fn decided(registered: bool, facts: &ClusterFacts) -> ClusterStatus {
 }
 
 #[test]
-fn cluster_with_the_kube_system_uid_of_the_hub_is_marked_as_its_host() {
+fn cluster_with_the_kube_system_uid_of_the_hub_is_marked_as_host_of_the_hub() {
     let mut facts = healthy();
     assert!(!decided(true, &facts).hosts_hub);
     facts.hub_uid = Some("uid-of-shop".into());

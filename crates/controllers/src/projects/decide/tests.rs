@@ -406,7 +406,7 @@ fn project_cannot_own_namespace_owned_by_a_different_project() {
 }
 
 #[test]
-fn namespace_created_by_a_project_is_recognized_by_its_secret_annotation() {
+fn namespace_created_by_a_project_is_recognized_by_the_secret_in_its_annotation() {
     let mut p = project("p", 1, "a");
     p.status = Some(ProjectStatus {
         making: vec![pending_namespace("a", "secret")],

@@ -63,7 +63,7 @@ fn project_condition_contains_ownership_problem_and_fix() {
 }
 
 #[test]
-fn project_condition_of_a_failure_contains_the_retry_time() {
+fn condition_of_a_failed_project_contains_the_retry_time() {
     let error = ApplyError::CallTimeout {
         operation: "create namespace a".to_owned(),
     };

@@ -97,7 +97,7 @@ async fn review_with_wrong_secret_path_segment_returns_404() {
 }
 
 #[tokio::test]
-async fn slow_reviews_of_one_network_do_not_block_other_networks() {
+async fn slow_reviews_from_one_network_do_not_block_other_networks() {
     let reviews = reviews();
     let mut waiting: Vec<_> = (0..SLOT_LIMITS.1)
         .map(|_| Box::pin(send(&reviews, from(HERE, pending_body(10)))))
@@ -118,7 +118,7 @@ async fn slow_reviews_of_one_network_do_not_block_other_networks() {
 }
 
 #[tokio::test]
-async fn review_takes_concurrency_slots_by_declared_or_maximum_body_size() {
+async fn review_with_large_or_unknown_body_size_takes_several_concurrency_slots() {
     let large = || pending_body(MAX_SLOTS * SLOT_BYTES);
     // A body without a declared length can have any size.
     let without_length = || {

@@ -46,7 +46,7 @@ fn every_webhook_has_failure_policy_fail() {
 }
 
 #[test]
-fn webhook_covers_namespace_of_the_server_service_account() {
+fn webhook_matches_requests_in_the_namespace_of_the_server_service_account() {
     let system = ["drover-system", "kube-system"];
     let with_ops = ["drover-system", "kube-system", "ops"];
     for (server, namespaces, named) in [
@@ -80,7 +80,7 @@ fn webhook_named(name: &str) -> Value {
 }
 
 #[test]
-fn webhook_covers_approved_and_auto_approved_certificates() {
+fn webhook_matches_creation_and_approval_of_certificate_requests() {
     let webhook = webhook_named("certificates");
     let rules: Vec<_> = webhook["rules"].as_array().unwrap().iter().collect();
     let requested: Vec<_> = rules
@@ -105,7 +105,7 @@ fn webhook_covers_approved_and_auto_approved_certificates() {
 }
 
 #[test]
-fn webhook_covers_update_and_delete_of_server_objects() {
+fn webhook_matches_updates_and_deletions_of_server_objects() {
     let rights = webhook_named("rights");
     assert_eq!(rights["rules"][0]["operations"], json!(WRITES));
     let conditions = conditions(&rights);
@@ -121,7 +121,7 @@ fn webhook_covers_update_and_delete_of_server_objects() {
 }
 
 #[test]
-fn webhook_covers_only_bootstrap_tokens_of_drover_users() {
+fn webhook_matches_bootstrap_tokens_written_by_drover_users_only() {
     let conditions = conditions(&webhook_named("secrets"));
     let people = "(request.userInfo.username.startsWith('drover:') \
                   && request.namespace == 'kube-system' && object != null && has(object.type) \
@@ -130,7 +130,7 @@ fn webhook_covers_only_bootstrap_tokens_of_drover_users() {
 }
 
 #[test]
-fn webhook_covers_every_deletion_that_a_rule_could_reject() {
+fn webhook_matches_every_deletion_that_an_admission_rule_could_reject() {
     use drover_access::admission::{Operation, Write, depends_on_roles};
     let conditions = conditions(&webhook_named("kinds"));
     let definitions = drover_api::kinds::definitions();

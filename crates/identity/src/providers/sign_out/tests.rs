@@ -25,7 +25,7 @@ fn provider_logouts() -> ProviderLogouts {
 }
 
 #[tokio::test]
-async fn provider_logout_requires_an_enabled_provider_with_setting_sign_out_there() {
+async fn provider_logout_requires_that_provider_and_sign_out_there_are_enabled() {
     for (enabled, there, uid, expected) in [
         (true, true, "p1", true),
         (true, false, "p1", false),

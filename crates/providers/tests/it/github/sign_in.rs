@@ -147,7 +147,7 @@ async fn callback_of_denied_consent_returns_error_denied() {
 }
 
 #[tokio::test]
-async fn error_codes_in_github_callback_are_classified_and_name_the_setting() {
+async fn error_codes_of_github_callbacks_are_classified_and_messages_contain_the_cause() {
     let (_fake, github) = with_octocat().await;
     let (_, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let state = pending.state().expose_secret();

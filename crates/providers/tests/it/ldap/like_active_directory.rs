@@ -61,7 +61,7 @@ fn active(slapd: &Slapd) -> LdapSpec {
 }
 
 #[tokio::test]
-async fn active_directory_user_has_its_guid_as_id_and_its_primary_group() {
+async fn active_directory_user_id_is_the_guid_and_groups_include_the_primary_group() {
     let entries = user("jane", 0x33, 512, NEVER)
         + &group("Domain Users", 13, &[])
         + &group(

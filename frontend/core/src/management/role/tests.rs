@@ -313,7 +313,7 @@ fn copied_role_is_unlocked_and_inheriting_role_includes_its_parent() {
 }
 
 #[test]
-fn role_form_fields_and_context_changes_preserve_all_rules() {
+fn role_form_preserves_all_rules_after_context_changes() {
     let mut spec = RoleSpec::nothing(Kind::Template);
     spec.set_external("view, edit");
     spec.set_flag(true);

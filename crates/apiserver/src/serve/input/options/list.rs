@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn combinations_of_resource_version_and_match_are_validated() {
+    fn combinations_of_resource_version_and_resource_version_match_are_validated() {
         for (query, allowed) in [
             ("", true),
             ("resourceVersion=0", true),

@@ -103,7 +103,7 @@ async fn client_authentication_method_is_selected_from_provider_metadata() {
 }
 
 #[tokio::test]
-async fn authorization_url_preserves_query_and_scope_offline_access_adds_consent_prompt() {
+async fn authorization_url_keeps_endpoint_query_and_requests_consent_for_offline_access() {
     let issuer = Issuer::start().await;
     let at = format!("{}/authorize?tenant=a%26b", issuer.url);
     issuer.changes_document(&json!({ "authorization_endpoint": at }));
