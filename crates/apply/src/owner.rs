@@ -14,7 +14,7 @@ pub enum Owner {
         /// Value of the label.
         value: String,
     },
-    /// All objects without any of these labels: the objects of other owners.
+    /// All objects that have none of these labels: the objects of other owners.
     Without(Vec<String>),
 }
 
@@ -32,7 +32,7 @@ impl Owner {
         }
     }
 
-    /// Selects all objects without these labels.
+    /// Selects all objects that have none of these labels.
     pub fn without(labels: &[&str]) -> Self {
         Self::Without(labels.iter().map(|&label| label.to_owned()).collect())
     }

@@ -95,8 +95,8 @@ impl UnmanagedBindings {
     }
 }
 
-/// Returns the matching bindings. The second value is true if the cluster has more than the
-/// maximum.
+/// Returns the matching bindings. The second value is true if the cluster has more matching
+/// bindings than the maximum.
 async fn naming<K>(
     objects: &Objects<K>,
     matches: impl Fn(&DroverSubject) -> bool,

@@ -25,7 +25,7 @@ use drover_access::verb::Verb;
 use drover_http_edge::status::Status;
 
 /// Path prefix of agents' routes. Requests to these routes succeed even if the queue of the audit
-/// log is full. Events on the Cluster report the changes of agents.
+/// log is full. Events of the Cluster object show the changes that agents make.
 const AGENTS: &str = "/v1/agent/";
 /// The path of the sign-in callback of an identity provider. The audit log contains these requests
 /// although their method is `GET`.
@@ -215,7 +215,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
     }
 }
 
-/// Returns the object of a route without an object name in the path: the log filter, or the caller.
+/// Returns the object of a route whose path contains no object name: the log filter, or the caller.
 fn own_object(route: Option<&str>, person: Option<&AuditCaller>) -> Option<Box<str>> {
     match route? {
         LOG_FILTER => Some("log-filter".into()),

@@ -214,8 +214,8 @@ impl Audit {
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record without waiting. The log may count a record without a user, instead of writing
-    /// the record.
+    /// Adds a record without waiting. If the record has no user, the log may only count the record
+    /// and not write it.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }

@@ -123,8 +123,8 @@ impl Queue {
         }
     }
 
-    /// Adds a record without waiting. The queue may count a record without a user, instead of
-    /// storing the record.
+    /// Adds a record without waiting. If the record has no user, the queue may only count the
+    /// record and not store it.
     pub(super) fn add(&self, record: Record) {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {

@@ -44,7 +44,7 @@ const PLAIN: [&str; 32] = [
 /// Replacement for a hidden value.
 const HIDDEN: &str = "(hidden)";
 
-/// Returns a path and its query without possible secrets.
+/// Removes possible secrets from a path and its query, and returns the result.
 ///
 /// For a command (`exec`), the result contains the program's name without its arguments.
 pub(super) fn redacted(path_and_query: &str) -> String {

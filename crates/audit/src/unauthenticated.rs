@@ -96,8 +96,8 @@ impl UnauthenticatedCounts {
         }
     }
 
-    /// Decides whether a record without a user is written or only counted. `room` is true if the
-    /// queue is not full.
+    /// Decides whether to write a record that has no user, or only to count the record. `room` is
+    /// true if the queue is not full.
     pub(super) fn handle(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);

@@ -54,7 +54,7 @@ pub(crate) struct Context {
     pub(crate) expires_at: Option<Timestamp>,
 }
 
-/// The error of reading or writing the file of logins.
+/// The error of reading or writing the login file.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The location of the file is unknown.
@@ -108,7 +108,7 @@ pub enum ConfigError {
     NoContext(String),
 }
 
-/// The location of the file of logins.
+/// The location of the login file.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigFile {
     path: PathBuf,

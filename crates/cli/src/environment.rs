@@ -94,7 +94,7 @@ impl Environment {
         }
     }
 
-    /// Returns the location of the file of logins. `flag` takes precedence over the default.
+    /// Returns the location of the login file. `flag` takes precedence over the default.
     pub(crate) fn config_file(&self, flag: Option<&Path>) -> Result<ConfigFile, Failure> {
         let file = ConfigFile::locate(flag, self.xdg_config_home.as_deref(), self.home.as_deref())?;
         Ok(file)

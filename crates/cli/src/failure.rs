@@ -15,7 +15,7 @@ pub enum Failure {
     /// A request failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The file of logins cannot be read or written.
+    /// The login file cannot be read or written.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The server's certificate is not trusted.

@@ -140,8 +140,8 @@ pub(crate) fn merge_into(
     Ok(names)
 }
 
-/// Parses a kubeconfig without a schema to preserve unknown fields. The error contains only a
-/// position.
+/// Parses a kubeconfig as untyped values, so that unknown fields are preserved. The error contains
+/// only a position.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());

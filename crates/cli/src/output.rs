@@ -60,7 +60,8 @@ pub fn one<T: Page>(item: &T, format: Format, now: Timestamp) -> Result<String, 
     }
 }
 
-/// Encodes a value as JSON or YAML with a final line feed. Encodes [`Format::Table`] as JSON.
+/// Encodes a value as JSON or YAML with a final line feed. Uses JSON if the format is
+/// [`Format::Table`].
 pub(crate) fn encode(value: &impl Serialize, format: Format) -> Result<String, PrintError> {
     let failed = |format, reason: String| PrintError::Encode { format, reason };
     match format {

@@ -12,7 +12,7 @@ const MAX_LINE_BYTES: usize = 16 * 1024;
 /// The error of writing to standard output.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// The process that reads the pipe closed the pipe, for example `head`.
+    /// The process that reads the pipe, for example `head`, closed the pipe.
     #[error("the reader of standard output closed the pipe")]
     ClosedPipe,
     /// A write error other than a closed pipe, such as a full disk.

@@ -69,7 +69,8 @@ pub enum TrustError {
         /// Fingerprints of the presented certificates.
         shown: String,
     },
-    /// The certificate chain of the server does not contain its certificate authority.
+    /// The certificate chain that the server sends does not contain the certificate of the server's
+    /// authority.
     #[error(
         "cannot verify {server}: this machine does not trust the certificate authority of the \
          server, and the server does not present the certificate of this authority; use --ca-file",

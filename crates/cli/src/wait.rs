@@ -19,7 +19,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) enum Progress {
     /// The condition is met.
     Done,
-    /// The condition is not met. The text describes the present state.
+    /// The condition is not met. The text describes the current state.
     Pending(String),
 }
 

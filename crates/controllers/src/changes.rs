@@ -31,7 +31,7 @@ pub(super) enum Write {
     Delete,
 }
 
-/// Returns the conditions of a status. Returns an empty slice without a status.
+/// Returns the conditions of a status. Returns an empty slice for `None`.
 pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition] {
     conditions.map_or(&[], Vec::as_slice)
 }
@@ -80,7 +80,7 @@ pub(super) fn changed_conditions(
 }
 
 /// Returns the objects of one kind whose condition must change. `observe` returns the desired
-/// condition and the present conditions of an object, or `None` if the condition cannot be decided.
+/// condition and the current conditions of an object, or `None` if the condition cannot be decided.
 pub(super) fn changes<K: Resource>(
     store: &Store<K>,
     kind: &str,

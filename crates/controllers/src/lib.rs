@@ -2,8 +2,9 @@
 //!
 //! The cluster controllers use the UID of a Cluster as key and share the facts about the cluster
 //! (`managed`). There is one cluster controller each for the report stream, access, projects, agent
-//! upgrades, the status, and removal. All other controllers have a single key. For example,
-//! `credentials`, `roles` and `bindings` write conditions of these objects.
+//! upgrades, the status, and removal. All other controllers have a single key, for example
+//! `credentials`, `roles` and `bindings`, which write the conditions of users, tokens, roles and
+//! bindings.
 
 mod access;
 pub mod agent_status;

@@ -1,4 +1,4 @@
-//! Schedules the comparisons of a cluster's present objects with the desired objects: after a
+//! Schedules the comparisons of a cluster's existing objects with the desired objects: after a
 //! change on the hub, after drift in the cluster, and periodically.
 
 use std::time::Duration;
@@ -77,7 +77,7 @@ impl Progress {
 }
 
 impl DriftWatch {
-    /// Returns the time at which to repair the drift. Returns `None` without drift.
+    /// Returns the time at which to repair the drift. Returns `None` if the cluster has no drift.
     ///
     /// The writes of a comparison also change the digest, so each comparison with writes causes a
     /// second comparison without writes.

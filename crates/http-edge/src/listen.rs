@@ -62,7 +62,8 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// Interval of HTTP/2 pings on an idle connection, and the time limit of the ping's response.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
-/// Maximum number of connections from trusted proxies that have not sent their PROXY header yet.
+/// Maximum number of connections of trusted proxies on which the server still waits for the PROXY
+/// header.
 const MAX_UNNAMED: usize = 4096;
 /// Time limit for a connection to end after the start of a graceful shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

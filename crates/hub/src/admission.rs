@@ -75,7 +75,7 @@ impl std::fmt::Debug for WriteAuthorizer {
 }
 
 impl WriteAuthorizer {
-    /// Checks one write that a client sends to the hub, for example kubectl.
+    /// Checks one write that a client, for example kubectl, sends to the hub.
     pub async fn check(
         &self,
         context: AdmissionContext<'_>,

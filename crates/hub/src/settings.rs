@@ -35,14 +35,14 @@ impl Settings {
         }
     }
 
-    /// Sets the log filter of the command line, if present.
+    /// Sets the log filter of the command line. `None` if the command line has no log filter.
     #[must_use]
     pub fn with_log_filter(mut self, filter: Option<String>) -> Self {
         self.log_filter = filter.map(Arc::from);
         self
     }
 
-    /// Sets the additional DNS name of the serving certificate, if present.
+    /// Sets the additional DNS name of the serving certificate. `None` for no additional name.
     #[must_use]
     pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
         self.additional_name = name;

@@ -115,7 +115,7 @@ impl StoresHealth {
         self.synced && self.oldest < MAX_STORE_AGE
     }
 
-    /// Returns an error with status 503 if the stores are not synced or too old.
+    /// Returns an error with status 503 if the stores are too old or not synced.
     pub fn check(self) -> Result<(), Status> {
         if self.is_trusted() {
             return Ok(());
@@ -236,8 +236,8 @@ impl Stores {
         }
     }
 
-    /// Waits for `limit` at most until every kind has been listed once. Reports whether all stores
-    /// are synced.
+    /// Waits until every kind has been listed once, but at most for the duration `limit`. Reports
+    /// whether all stores are synced.
     pub async fn wait_until_synced(&self, limit: Duration) -> bool {
         let waiting = self.wait_for_sync();
         tokio::time::timeout(limit, waiting).await.is_ok()

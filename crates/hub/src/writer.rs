@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::stores::store::Store;
 use crate::{HubError, call};
 
-/// The maximum number of attempts after conflicts.
+/// The maximum number of times that a write is retried after a conflict.
 const MAX_CONFLICTS: usize = 5;
 
 /// A writer of objects of one kind. The argument `operation` of each method completes the sentence

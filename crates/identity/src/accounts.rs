@@ -66,13 +66,13 @@ const MAX_UNCONFIRMED: Duration = Duration::from_mins(10);
 const MAX_TOKENS: usize = 16_384;
 /// The number of tokens that an eviction removes.
 const EVICTED: usize = MAX_TOKENS / 8;
-/// The maximum duration without use of an accepted token. After this duration, the rate limit for
-/// unknown tokens applies to the token.
+/// The time after the last use of an accepted token at which the server forgets the token. The rate
+/// limit for unknown tokens then applies to the token.
 const MAX_UNUSED: Duration = Duration::from_hours(24);
 /// The delay before a second review when the hub rejects a token that it has accepted before.
 const RECHECK_DELAY: Duration = Duration::from_millis(500);
-/// The number of checks without an open stream after which the server removes the token's text from
-/// memory.
+/// The maximum number of consecutive checks in which a token has no open stream. The server then
+/// removes the token's text from memory.
 const MAX_UNUSED_CHECKS: u8 = 10;
 /// The interval between checks of tokens with open streams.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);

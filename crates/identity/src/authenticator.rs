@@ -64,7 +64,7 @@ pub enum IdentifyError {
     /// The provider identity that the token depends on is not valid.
     #[error("the token is invalid: {cause}", cause = .0)]
     ProviderInvalid(#[from] InvalidReason),
-    /// The stores are not synced or too old.
+    /// The stores are too old or not synced.
     #[error(
         "cannot authorize the request: the server's copy of the hub's objects is outdated; try \
          again"

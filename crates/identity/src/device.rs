@@ -1,4 +1,4 @@
-//! Logins of programs that a user confirms in a browser session.
+//! Program logins, which a user confirms in a browser session.
 //!
 //! The flow is similar to the device flow of RFC 8628. A program receives a secret device code and
 //! a short user code. The user enters the user code, sees the address of the request, and confirms

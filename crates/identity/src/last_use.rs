@@ -21,8 +21,8 @@ const WRITE_INTERVAL: Duration = Duration::from_mins(1);
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum difference between the actual last use and the last use that the hub stores.
 pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
-/// The maximum number of pending records. At this number, the server records the use of a further
-/// token only at a later use.
+/// The maximum number of pending records. At this number, the server does not record the use of
+/// further tokens until it has written the pending records.
 const MAX_PENDING: usize = 10_000;
 /// The maximum number of concurrent writes to the hub.
 const CONCURRENCY: usize = 8;
@@ -34,7 +34,7 @@ pub struct LastUse {
 }
 
 impl LastUse {
-    /// Records the present time as the last use of a token.
+    /// Records the current time as the last use of a token.
     pub fn record(&self, token: &Token) {
         let now = Timestamp::now();
         if !needs_write(token, now) {
@@ -63,7 +63,7 @@ impl LastUse {
         self.write(&hub).await;
     }
 
-    /// Reports whether a use of this token is not written yet.
+    /// Reports whether a use of this token waits to be written to the hub.
     pub(super) fn is_pending_write(&self, id: &str) -> bool {
         self.pending.lock().contains_key(id)
     }

@@ -33,20 +33,22 @@ use self::failures::{Failures, Origin, Outcome};
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, Wait, network};
 
-/// The maximum attempts per minute from an address and from its two enclosing networks.
+/// The maximum number of password attempts per minute from an address and from its two enclosing
+/// networks.
 const ATTEMPTS_PER_ADDRESS: [u32; 3] = [60, 120, 240];
-/// The maximum attempts per minute for a user from one address.
+/// The maximum number of password attempts per minute for a user from one address.
 const ATTEMPTS_PER_USER_AND_ADDRESS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The maximum attempts per minute for a user from all unknown addresses together.
+/// The maximum number of password attempts per minute for a user from all unknown addresses
+/// together.
 const ATTEMPTS_PER_USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// The maximum number of provider logins per minute that clients may start or finish, from an
 /// address and from its two enclosing networks.
 const LOGINS_PER_ADDRESS: [u32; 3] = [120, 240, 480];
 /// The maximum number of device codes per minute that a user may look up or confirm.
 const CODES_PER_USER: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The maximum attempts per minute at a directory from an unknown address and from its two
-/// enclosing networks. `DIRECTORY_ATTEMPTS` is the maximum from all unknown addresses together. The
-/// limits prevent the directory from locking accounts.
+/// The maximum number of password attempts per minute at a directory from an unknown address and
+/// from its two enclosing networks. `DIRECTORY_ATTEMPTS` is the maximum from all unknown addresses
+/// together. The limits prevent the directory from locking accounts.
 const DIRECTORY_ATTEMPTS_PER_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY_ATTEMPTS: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// The number of stored budgets above which the server removes full budgets.

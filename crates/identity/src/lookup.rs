@@ -1,4 +1,4 @@
-//! Reads tokens from the hub if the stores do not contain the tokens, for example new tokens.
+//! Reads from the hub the tokens that the stores do not contain, for example new tokens.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -17,11 +17,11 @@ use tokio::time::Instant;
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// The maximum number of reads per second by all clients together.
+/// The maximum number of token reads from the hub per second, for all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The maximum burst of reads.
+/// The maximum burst of token reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// The duration for which the server caches the absence of a token ID.
+/// The duration for which the server remembers that the hub has no token with an ID.
 const ABSENT_TTL: Duration = Duration::from_secs(5);
 /// The maximum number of cached IDs. The server removes expired IDs first.
 const MAX_IDS: usize = 4096;

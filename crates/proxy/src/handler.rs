@@ -48,8 +48,8 @@ struct Admitted {
     acting: Option<UserUid>,
 }
 
-/// A request without the headers that are meant for Drover, and with impersonation headers. The
-/// proxy can forward this request.
+/// A request that the proxy can forward: with impersonation headers, and without the headers that
+/// are meant for Drover.
 pub(super) struct UpstreamRequest {
     pub(super) head: request::Parts,
     pub(super) body: Body,

@@ -64,8 +64,8 @@ const PASSED_PREFIXES: &[&str] = &["x-", "grpc-", "docker-"];
 /// Headers that instruct a reverse proxy in front of this server to serve one of its own files.
 const OBEYED_BY_PROXIES: &[&str] = &["x-accel-", "x-sendfile", "x-lighttpd-"];
 
-/// Removes response headers that affect this server's origin, and sandboxes the content. Ignores
-/// `Content-Type`, because a browser can interpret that header differently.
+/// Removes response headers that affect this server's origin, and sandboxes the content. The media
+/// type in `Content-Type` has no influence, because a browser can detect a different type.
 pub(super) fn isolate(headers: &mut HeaderMap) {
     let removed: Vec<HeaderName> = headers.keys().filter(|n| !passes(n)).cloned().collect();
     for name in removed {

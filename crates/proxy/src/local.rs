@@ -84,9 +84,9 @@ impl Proxy {
 
 /// A client that sends requests with streaming bodies through the Kubernetes client.
 ///
-/// Only the client can build a `kube::client::Body` from a stream, and only as a response body.
-/// This internal client therefore returns each stream as a response body. The resulting body cannot
-/// be cloned, so the hub's client cannot send a request twice.
+/// Only a `kube::Client` can build a `kube::client::Body` from a stream, and only as a response
+/// body. This internal client therefore returns each stream as a response body. The resulting body
+/// cannot be cloned, so the hub's client cannot send a request twice.
 #[derive(Clone)]
 pub(super) struct StreamingClient(kube::Client);
 

@@ -74,7 +74,8 @@ impl Floors {
         found.map_or(0, |(_, floor)| *floor)
     }
 
-    /// Raises the revision in the entry for exactly this prefix to `to`.
+    /// Sets the entry for exactly this prefix to the revision `to`, unless the entry already has a
+    /// higher revision. Adds a missing entry.
     pub(super) fn raise(&mut self, prefix: &str, to: u64) {
         match self.0.iter_mut().find(|(other, _)| other == prefix) {
             Some((_, floor)) => *floor = to.max(*floor),
@@ -235,7 +236,7 @@ pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> 
     }
 }
 
-/// Checks for obvious inconsistencies. The check is cheap enough for every start.
+/// Checks the database for obvious inconsistencies. The check is fast enough to run at every start.
 fn sound(conn: &Connection, header: &Header) -> rusqlite::Result<Option<String>> {
     let last: Option<i64> = conn.query_row("SELECT max(rev) FROM log", [], |row| row.get(0))?;
     let last = last.unwrap_or(0).cast_unsigned();

@@ -18,7 +18,7 @@ pub struct StoreOptions {
     pub history: Duration,
     /// Maximum number of changes in the history.
     pub history_changes: u64,
-    /// Maximum size of the history in bytes: keys and previous values.
+    /// Maximum size of the history (keys and previous values), in bytes.
     pub history_bytes: u64,
     /// Maximum age of the history of keys whose prefix is in `short_lived`.
     pub short_history: Duration,
@@ -28,9 +28,9 @@ pub struct StoreOptions {
     pub ring_changes: usize,
     /// Maximum size in bytes of the recent changes that the store keeps in memory for watches.
     pub ring_bytes: usize,
-    /// Maximum number of queued changes per watch. The watch ends above this number.
+    /// Maximum number of queued changes of one watch. Above this number, the watch ends.
     pub watch_changes: usize,
-    /// Maximum size in bytes of queued changes per watch. The watch ends above this size.
+    /// Maximum size of the queued changes of one watch, in bytes. Above this size, the watch ends.
     pub watch_bytes: usize,
     /// Maximum size in bytes of queued changes of all watches, with each change counted once. Above
     /// this size, the watches with the largest queues end.
@@ -48,7 +48,7 @@ pub struct StoreOptions {
     /// separate threads, so that lists do not delay reads of single objects. With the value 1, one
     /// thread serves both types of reads.
     pub readers: usize,
-    /// Maximum page cache per connection in KiB.
+    /// Maximum size of the page cache of each connection, in KiB.
     pub cache_kib: u32,
     /// The durability of acknowledged changes.
     pub durability: Durability,

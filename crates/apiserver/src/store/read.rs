@@ -230,8 +230,8 @@ fn undone(
         .optional()
 }
 
-/// Counts the keys at an old revision: counts the present keys in the index, and then undoes the
-/// effect of changes after the revision.
+/// Counts the keys at an old revision: counts the current keys in the index, and then reverses the
+/// effect of all changes after the old revision.
 fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusqlite::Result<i64> {
     let now = count_now(conn, first, end)?;
     let difference: i64 = conn
@@ -248,7 +248,7 @@ fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusql
     Ok(now + difference)
 }
 
-/// Merges two sorted iterators without common keys.
+/// Merges two sorted iterators that have no key in common.
 struct Merged<L: Iterator, R: Iterator> {
     left: Peekable<L>,
     right: Peekable<R>,

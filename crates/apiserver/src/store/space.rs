@@ -122,7 +122,7 @@ fn pragma(conn: &Connection, name: &str) -> rusqlite::Result<i64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shrunk {
     pub(super) pages: usize,
-    /// True if more pages can be returned.
+    /// True if the file has further free pages that can be returned to the disk.
     pub(super) more: bool,
 }
 

@@ -57,7 +57,7 @@ impl Watch {
         self.delivered
     }
 
-    /// Waits for events. Returns progress without events on an idle watch. Cancel-safe.
+    /// Waits for events. On an idle watch, returns the progress and no events. Cancel-safe.
     ///
     /// # Errors
     ///

@@ -62,7 +62,7 @@ pub(crate) fn object(namespace: &str, name: &str, uid: &str) -> Value {
     json!({"metadata": {"namespace": namespace, "name": name, "uid": uid}})
 }
 
-/// Returns an index that binds each user to a ClusterRole with these rules.
+/// Returns RBAC objects that bind each user to a ClusterRole with the given rules.
 pub(crate) fn granting(grants: &[(&str, Value)]) -> Rbac {
     let rbac = Rbac::new();
     for (user, rules) in grants {

@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_mins(1);
     status = "ShopStatus"
 )]
 struct ShopSpec {
-    /// A text that the test changes.
+    /// A spec field that the test changes.
     sign: String,
 }
 

@@ -228,7 +228,7 @@ impl World {
         panic!("{path} was not deleted: {:?}", self.find(path).await);
     }
 
-    /// Waits long enough for controllers to do unwanted work.
+    /// Waits long enough for an incorrect controller to make an unwanted change.
     pub(crate) async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

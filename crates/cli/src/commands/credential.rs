@@ -21,7 +21,7 @@ use crate::terminal::print;
 /// The API versions of exec plug-ins, newest first.
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
-/// Maximum time between kubectl's request for a new token and the expiry of the present token.
+/// Maximum time between kubectl's request for a new token and the expiry of the current token.
 const EARLY: SignedDuration = SignedDuration::from_secs(30);
 /// Path prefix of clusters on the server.
 const CLUSTERS: &str = "/k8s/clusters/";

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::terminal::{ask, ask_new_password, ask_password, confirm, notice, read_password};
 use crate::trust::{Authorities, Fingerprint, Trust, TrustError};
 
-/// Logs in to a server, and stores the token in the file of logins.
+/// Logs in to a server, and stores the token in the login file.
 pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result<(), Failure> {
     let file = environment.config_file(args.config.as_deref())?;
     let config = file.read()?;

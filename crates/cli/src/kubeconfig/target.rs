@@ -56,13 +56,12 @@ fn target(list: &str, entry: &Value) -> Vec<Value> {
     }
 }
 
-/// Reports whether the command of an exec plug-in is `drover credential` without environment
-/// variables.
+/// Reports whether an exec plug-in runs `drover credential` and sets no environment variables.
 fn is_own(exec: &Value) -> bool {
     exec["command"] == "drover" && exec["args"][0] == "credential" && exec["env"].is_null()
 }
 
-/// Returns the exec commands of a kubeconfig other than `drover credential`.
+/// Returns all exec commands in a kubeconfig except `drover credential`.
 pub(crate) fn foreign_commands(config: &Kubeconfig) -> Vec<String> {
     entries(config, "users")
         .filter_map(|user| user.pointer("/user/exec"))

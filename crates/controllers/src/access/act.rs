@@ -1,4 +1,5 @@
-//! Applies access in a cluster or on the hub: reads the present objects and writes the differences.
+//! Applies access in a cluster or on the hub: reads the existing objects and writes the
+//! differences.
 
 use std::collections::BTreeSet;
 
@@ -75,8 +76,8 @@ impl AccessChanges {
 }
 
 impl Kinds {
-    /// Compares the present objects of all kinds with the desired objects. Plans no changes of a
-    /// kind that the server cannot list.
+    /// Compares the existing objects of all kinds with the desired objects. Plans no changes for a
+    /// kind whose objects the server cannot list.
     async fn compare(
         &self,
         desired: &DesiredAccess,

@@ -1,4 +1,4 @@
-//! Pure functions that plan the changes from the present to the desired objects.
+//! Pure functions that plan the changes from the existing to the desired objects.
 //!
 //! The subjects of a role are split into chunks, and a subject may move to a different chunk. The
 //! server writes the objects one after the other. The plan therefore has three steps. Step 1
@@ -92,8 +92,8 @@ fn plan<K: SubjectSet>(present: &[K], desired: &[K], complete: bool) -> Plan<K> 
     ]
 }
 
-/// Returns the present objects without revoked subjects. A subject remains if any desired object
-/// grants the same access to the subject.
+/// Returns the existing objects after the removal of revoked subjects. A subject remains if any
+/// desired object grants the same access to the subject.
 fn reduced<K: SubjectSet>(present: &[K], desired: &[K]) -> Vec<K> {
     let desired_by_key: BTreeMap<_, _> =
         desired.iter().map(|object| (key(object), object)).collect();
@@ -123,7 +123,7 @@ fn reduced<K: SubjectSet>(present: &[K], desired: &[K]) -> Vec<K> {
     reduced.collect()
 }
 
-/// Returns the desired objects. Each object also contains the subjects of the present object with
+/// Returns the desired objects. Each object also contains the subjects of the existing object with
 /// the same key.
 fn merged<K: SubjectSet>(reduced: &[K], desired: &[K]) -> Vec<K> {
     let mut present_by_key: BTreeMap<_, _> =

@@ -4,10 +4,11 @@
 //! server leaves such a binding unchanged while any binding on the hub gives the user a role in the
 //! cluster. The route that explains access lists the unmanaged binding.
 //!
-//! After the deletion of the last such binding on the hub, the server removes the user from the
-//! unmanaged binding. The server deletes an unmanaged binding without subjects. Otherwise, the user
-//! would get the access of the unmanaged binding again together with a later role in the cluster.
-//! The server does not remove a user whose account, provider or role is only disabled.
+//! When no binding on the hub gives the user a role in the cluster, the server removes the user
+//! from the unmanaged binding. The server deletes an unmanaged binding that has no subjects left.
+//! Without this removal, a later role in the cluster would also give the user the access of the
+//! unmanaged binding. The server does not remove a user whose account, provider or role is only
+//! disabled.
 
 mod bound;
 

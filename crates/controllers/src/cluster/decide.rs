@@ -20,7 +20,7 @@ pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
 /// Interval of writes of `lastSeen` if no other value changes.
 const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
-/// Computes the desired status of a cluster. The result equals the present status if the meaning of
+/// Computes the desired status of a cluster. The result equals the current status if the meaning of
 /// every value is unchanged.
 pub(crate) fn decide(
     cluster: &Cluster,
@@ -87,7 +87,7 @@ fn was_true(present: &ClusterStatus, kind: &str) -> bool {
     condition(present, kind).is_some_and(|before| before.status == Tristate::True.as_str())
 }
 
-/// Reports whether a condition keeps its present value because the facts for the condition are not
+/// Reports whether a condition keeps its current value because the facts for the condition are not
 /// available yet.
 fn is_retained(
     present: &ClusterStatus,

@@ -1,5 +1,5 @@
-//! Writes the status of Clusters. Only the registration of an agent writes the status outside of
-//! this module.
+//! Writes the status of Clusters. Outside of this module, only the registration of an agent writes
+//! the status.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::agent_image;
 use drover_hub::HubError;
 
-/// Maximum time between two computations of a Cluster's status. Conditions depend on the present
+/// Maximum time between two computations of a Cluster's status. Conditions depend on the current
 /// time.
 const INTERVAL: Duration = Duration::from_secs(5);
 

@@ -1,4 +1,5 @@
-//! State that the controllers of projects and of removal keep between reconciliations.
+//! State that the project controller and the cluster removal controller keep between
+//! reconciliations.
 
 use std::collections::BTreeMap;
 

@@ -62,7 +62,7 @@ pub(crate) async fn remove_finalizer(hub: &Hub, project: &Project) -> Result<(),
     }
 }
 
-/// Writes the status if it differs from the present status. Returns true after a write.
+/// Writes the status if it differs from the current status. Returns true after a write.
 pub(super) async fn write(
     hub: &Hub,
     project: &Project,
@@ -102,7 +102,8 @@ async fn wait_until_visible(hub: &Hub, written: &Project) {
     }
 }
 
-/// Returns a writer without a wait, because [`wait_until_visible`] waits after the write.
+/// Returns a writer that does not wait for the store, because the caller waits with
+/// [`wait_until_visible`].
 fn writer(hub: &Hub) -> Writer<'_, Project> {
     hub.writer().with_manager().without_wait()
 }

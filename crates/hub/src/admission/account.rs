@@ -16,7 +16,8 @@ use super::webhook::{neither, not};
 use crate::webhook_name::{CONFIGURATION, SERVER_ANNOTATION};
 use crate::{HubError, call};
 
-/// The maximum number of attempts while the hub has not applied a change of its webhooks yet.
+/// The maximum number of retries of the dry-run write. A retry is necessary while the hub still
+/// applies the previous webhook configuration.
 const MAX_ATTEMPTS: u32 = 40;
 const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// The name of a Secret for dry-run writes. The webhook's conditions match the name for all

@@ -16,7 +16,7 @@
 //! - *The hub repeats the review* when the object changes before it is stored.
 //! - Two concurrent writes may be checked against the same state. Each write is compared with its
 //!   writer's permissions. Roles that inherit each other grant no permissions.
-//! - While the stores are not synced or too old, the check rejects every write.
+//! - While the stores are too old or not synced, the check rejects every write.
 
 use std::fmt::Debug;
 use std::time::Duration;

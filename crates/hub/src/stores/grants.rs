@@ -29,9 +29,10 @@ use super::store::Changed;
 use crate::stores::Stores;
 use crate::stores::groups::groups_of;
 
-/// The minimum pause after a computation. The pause merges bursts of changes.
+/// The minimum pause after a computation of the grants. The pause merges bursts of changes into one
+/// computation.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
-/// The maximum time between two computations, because group memberships expire.
+/// The maximum time between two computations of the grants, because group memberships expire.
 const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The last computed grants. Cloning is cheap.
@@ -53,7 +54,7 @@ struct ComputedGrants {
     versions: StoreVersions,
     /// The digest of the relevant fields of users and clusters.
     people: u64,
-    /// The time of the computation.
+    /// The time when the grants were computed.
     computed_at: Option<Instant>,
 }
 

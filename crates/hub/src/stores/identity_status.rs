@@ -39,7 +39,8 @@ pub enum InvalidReason {
     GracePeriodExpired,
 }
 
-/// Returns the grace period without confirmation, from the setting `provider-grace`.
+/// Returns the time for which an identity stays valid after the last confirmation by its provider
+/// (setting `provider-grace`).
 pub fn grace(stores: &Stores) -> SignedDuration {
     let grace = stores.duration(Setting::ProviderGrace);
     SignedDuration::try_from(grace).unwrap_or(SignedDuration::MAX)

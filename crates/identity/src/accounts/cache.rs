@@ -30,7 +30,7 @@ pub(super) struct Accepted {
     pub(super) token: Option<Arc<AccountToken>>,
     /// The objects whose deletion revokes the token. Empty if the server polls the token.
     pub(super) bound: Vec<Bound>,
-    /// True if a stream was open during the last checks.
+    /// True if a stream with this token was open during the last checks.
     pub(super) open: bool,
     /// The number of checks since the last use of the token.
     pub(super) unused: u8,

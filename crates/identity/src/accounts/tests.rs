@@ -26,7 +26,7 @@ const PULLER: &str = "system:serviceaccount:apps:puller";
 #[derive(Clone, Default)]
 struct FakeHub {
     reviews: Arc<AtomicUsize>,
-    /// The present number of concurrent requests. `most` is the maximum since the start.
+    /// The current number of concurrent requests. `most` is the maximum since the start.
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     mood: Arc<AtomicU8>,

@@ -129,7 +129,7 @@ impl WatchedObjects {
     }
 
     /// Returns the state of a token's objects after a review that started at `reviewed`. Also
-    /// returns the time up to which the watches have confirmed all present objects.
+    /// returns the time up to which the watches have confirmed all existing objects.
     ///
     /// An object is deleted if the watch returned its UID before, and the UID is now absent. For a
     /// Secret without a UID in the token, the function uses the version at the time of the review.
@@ -267,7 +267,7 @@ fn resource(kind: BoundKind) -> ApiResource {
 
 #[cfg(test)]
 impl Object {
-    /// Creates an object without deletion timestamp. The arrival time is the present time.
+    /// Creates an object without deletion timestamp. The arrival time is the current time.
     pub(super) fn new(uid: &str, version: &str) -> Self {
         Self {
             uid: uid.to_owned(),

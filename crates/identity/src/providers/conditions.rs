@@ -1,6 +1,6 @@
-//! Writes the Ready condition and the last response time of AuthProviders. The server tests an
-//! enabled provider after each change and every 15 minutes. The server tests a failing provider
-//! more often.
+//! Writes the Ready condition of AuthProviders, and the time of the last response of each provider.
+//! The server tests an enabled provider after each change and every 15 minutes. The server tests a
+//! failing provider more often.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration:
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
-/// The minimum increase of the last response time at which the server writes the new time.
+/// The minimum difference between the stored and the new time of the last response. The server does
+/// not write a smaller difference.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum length of a condition's message in characters.
 const MAX_MESSAGE: usize = 1024;
@@ -256,8 +257,8 @@ async fn write(
     }
 }
 
-/// Returns the status to write. Returns `None` if the condition is unchanged and the response time
-/// has increased by less than [`MIN_INCREASE`].
+/// Returns the status to write. Returns `None` if the condition is unchanged and the last response
+/// is less than [`MIN_INCREASE`] after the stored time.
 fn desired_status(
     before: &AuthProviderStatus,
     condition_value: &ConditionValue,

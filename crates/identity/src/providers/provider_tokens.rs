@@ -47,8 +47,8 @@ impl fmt::Debug for ProviderTokens {
 }
 
 impl ProviderTokens {
-    /// Copies tokens that `self` lacks from `before`, because many providers issue a token only at
-    /// the first login.
+    /// Fills each missing token with the token of `before`, because many providers issue a token
+    /// only at the first login.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl ProviderTokens {
         }
     }
 
-    /// Reports whether no token is present.
+    /// Reports whether both tokens are missing.
     pub fn is_empty(&self) -> bool {
         self.refresh_token.is_none() && self.id_token.is_none()
     }

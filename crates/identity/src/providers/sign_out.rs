@@ -31,7 +31,7 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// The timeout of the creation of a logout form.
+/// The timeout for creating a logout form.
 const FORM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The timeout of background requests to a provider.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);

@@ -27,7 +27,7 @@ impl Queue {
         };
     }
 
-    /// Returns the size of the queued events in bytes.
+    /// Returns the total size of the queued events, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }

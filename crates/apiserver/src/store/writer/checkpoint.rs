@@ -13,7 +13,7 @@ use rusqlite::Connection;
 /// Number of log pages above which a checkpoint starts: 4 MiB.
 const PAGES: u64 = 1024;
 
-/// Timeout for readers that use the log.
+/// Maximum time that a checkpoint waits for readers of the log.
 const READERS: Duration = Duration::from_millis(5);
 
 /// State shared by the writer and the checkpoint thread.
@@ -108,7 +108,7 @@ fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<bool> {
 }
 
 impl Checkpoints {
-    /// Moves pages on request. This is the main function of a thread.
+    /// Runs the requested checkpoints. This is the main function of the checkpoint thread.
     pub(in crate::store) fn serve(&self, conn: &Connection) {
         loop {
             let mut state = self.state.lock();

@@ -44,7 +44,7 @@ pub(in crate::store) struct Step {
     pub(in crate::store) pages: usize,
     /// True if a further step can delete rows now.
     pub(in crate::store) more: bool,
-    /// The time until the next row is old enough for a step; `None` without rows.
+    /// The time until the next row is old enough for a step. `None` if the history has no row.
     pub(in crate::store) next: Option<Duration>,
 }
 

@@ -71,7 +71,8 @@ impl CompactionSchedule {
         self.next = next.map(|after| now + after.max(EVERY));
     }
 
-    /// Returns the time to wait for changes before the next step; `None` without a next step.
+    /// Returns the time to wait for changes before the next step. Returns `None` if no step is
+    /// scheduled.
     pub(in crate::store) fn rest(&self, now: Instant) -> Option<Duration> {
         if self.due {
             return Some(PAUSE);

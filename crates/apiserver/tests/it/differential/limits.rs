@@ -1,5 +1,5 @@
-//! Compares limits with the Go libraries: the maximum number of managers, and lists without item
-//! keys.
+//! Compares two limits with the Go libraries: the maximum number of managers, and the rejection of
+//! list items that have no key.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

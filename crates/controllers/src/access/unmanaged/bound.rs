@@ -9,8 +9,8 @@ use kube::ResourceExt as _;
 
 use drover_hub::Stores;
 
-/// All subjects of bindings that apply to a cluster. Includes the subjects of bindings that grant
-/// no access at present.
+/// All subjects of bindings that apply to a cluster. Includes the subjects of bindings that
+/// currently grant no access.
 pub(in crate::access) struct BoundSubjects {
     stores: Stores,
     /// UIDs of the users that bindings name.
