@@ -1,4 +1,4 @@
-//! Runs Drover's programs as a user runs the programs.
+//! Runs Drover's programs with the commands that users run.
 
 mod agent;
 mod demo;

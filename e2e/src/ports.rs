@@ -4,8 +4,8 @@ use std::net::{IpAddr, TcpListener};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// The range of ports that tests can lease. The kernel uses higher ports for outgoing connections,
-/// so that outgoing connections never use a leased port.
+/// The range of ports that tests can lease. The kernel selects higher ports for outgoing
+/// connections, so outgoing connections never use a leased port.
 const RANGE: std::ops::Range<u16> = 20_000..30_000;
 
 /// All ports of the range are leased or in use.

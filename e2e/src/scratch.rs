@@ -24,7 +24,7 @@ pub struct ScratchError {
 }
 
 /// A temporary folder. Dropping the value removes the folder. If this process is killed, the next
-/// process that creates a temporary folder removes it.
+/// process that creates a temporary folder also removes this folder.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,

@@ -19,7 +19,8 @@ use crate::error::with_causes;
 /// of the suite sets the time limit of the complete suite.
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// Environment variable. If it is set, a test name that matches no test is an error.
+/// Environment variable that makes test filters strict. If the variable is set, a filter that
+/// matches no test is an error.
 const GATE: &str = "DROVER_SUITES";
 
 /// The environment in which the tests of a suite run.

@@ -51,8 +51,8 @@ pub(crate) fn proof(bytes: &[u8]) {
     }
 }
 
-/// Checks that a parsed position of the audit log survives formatting and parsing, and contains
-/// only letters, digits and hyphens.
+/// Checks that an accepted position of the audit log contains only letters, digits and hyphens.
+/// Also checks that the position stays equal after formatting and parsing.
 pub(crate) fn position(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(position) = text.parse::<Position>() else {

@@ -66,7 +66,7 @@ pub enum DemoError {
     Join(#[from] JoinError),
 }
 
-/// Runs the simulated clusters until `stop`.
+/// Runs the simulated clusters until `stop` is cancelled.
 pub(crate) async fn run(
     options: DemoOptions,
     hub: Hub,

@@ -171,7 +171,7 @@ pub enum RunError {
     End(#[from] EndError),
 }
 
-/// Starts the server, and runs the server until `stop`.
+/// Starts the server, and runs the server until `stop` is cancelled.
 pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), RunError> {
     let server = start(options, stop).await?;
     Ok(server.wait().await?)
@@ -208,7 +208,7 @@ impl Server {
         &self.base.leadership
     }
 
-    /// Serves requests until a stop request or an [`EndError`].
+    /// Serves requests until the server is stopped or fails with an [`EndError`].
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
         self.base.stop.cancel();

@@ -1,6 +1,6 @@
 //! Writes API objects with the server's identity on behalf of a caller.
 //!
-//! The hub does not call the admission rules for writes of the server itself. [`AuthorizedWriter`]
+//! The hub does not apply the admission rules to the server's own writes. [`AuthorizedWriter`]
 //! therefore checks each write with the rules that apply to the caller's writes with kubectl.
 
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! Extractors that require a permission of the caller.
+//! Extractors that reject a caller without the required permission.
 
 use std::marker::PhantomData;
 

@@ -14,8 +14,8 @@ pub const READY_SECONDS: &str = "simulate.drover.dev/ready-seconds";
 pub const RUN_SECONDS: &str = "simulate.drover.dev/run-seconds";
 /// Exit code of the containers. The default is 0.
 pub const EXIT_CODE: &str = "simulate.drover.dev/exit-code";
-/// Seconds between the deletion request for a pod and its end. The maximum is the grace period of
-/// the pod.
+/// Seconds from the deletion request for a pod until the pod is removed. The maximum is the grace
+/// period of the pod.
 pub const STOP_SECONDS: &str = "simulate.drover.dev/stop-seconds";
 /// The requested failure. Pods support `ImagePullBackOff`, `CrashLoopBackOff` and `NotReady`. Nodes
 /// support `NotReady`.

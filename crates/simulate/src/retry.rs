@@ -22,7 +22,8 @@ const BURST: u32 = 500;
 /// The backoff of failed actions, and the throttling of successive decisions with actions.
 #[derive(Default)]
 pub(crate) struct Retries {
-    /// Number of failures and next attempt of failed actions, by [`Action::subject`].
+    /// Number of failures of each failed action, and the time of its next attempt. The key is
+    /// [`Action::subject`].
     failing: BTreeMap<String, Failing>,
     busy: u32,
 }

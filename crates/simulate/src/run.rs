@@ -137,7 +137,7 @@ impl Simulation {
 }
 
 impl Reconciler for Simulation {
-    /// The only key. The key stands for the complete cluster.
+    /// The controller reconciles the complete cluster at once, so only one key exists.
     type Key = ();
     type Error = Infallible;
 

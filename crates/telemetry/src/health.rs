@@ -35,7 +35,7 @@ impl Health {
     /// Adds a readiness check.
     ///
     /// The check must return without waiting, so the check only reads memory. The error must not
-    /// contain secrets, because anonymous clients can read it.
+    /// contain secrets, because anonymous clients can read the error.
     pub fn check(
         &self,
         name: &'static str,

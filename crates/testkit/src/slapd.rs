@@ -23,8 +23,8 @@ const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ROOT: &str = "cn=root,dc=example,dc=org";
 const ROOT_PASSWORD: &str = "of the administrator";
 const HOST: &str = "127.0.0.1";
-/// Maximum number of attempts to start slapd. A start fails if a different process takes a free
-/// port first.
+/// Maximum number of attempts to start slapd. A start fails if a different process binds the
+/// selected port before slapd.
 const MAX_STARTS: usize = 10;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 

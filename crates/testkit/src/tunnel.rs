@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Capacity of the in-memory pipe in bytes.
+/// Capacity of the in-memory pipe, in bytes.
 const PIPE_CAPACITY: usize = 256 * 1024;
 
 /// Both ends of an open tunnel.

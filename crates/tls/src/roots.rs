@@ -47,8 +47,8 @@ impl Roots {
 
     /// Returns the CA certificate at the end of a chain, or a self-signed leaf certificate.
     ///
-    /// Returns `None` if the chain omits its root. Public CAs omit their root and rotate their
-    /// intermediates.
+    /// Returns `None` if the chain omits its root. Chains of public CAs usually omit the root, and
+    /// public CAs replace their intermediate certificates.
     pub fn ending(chain: &str) -> Option<Self> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
         let last = chain.ok()?.pop()?;

@@ -68,7 +68,7 @@ pub struct ServerBudget {
 }
 
 impl ServerBudget {
-    /// Creates a budget without usage.
+    /// Creates a budget whose usage is zero.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             limits,
@@ -160,8 +160,8 @@ impl TunnelBudget {
         self.server.buffered.fetch_sub(before, Ordering::Relaxed);
     }
 
-    /// Returns the exceeded limit and the excess in bytes. Returns `None` if the tunnel is within
-    /// its own limit and its fair share of the server's limit.
+    /// Returns the exceeded limit, and the number of bytes above the limit. Returns `None` if the
+    /// tunnel is within its own limit and its fair share of the server's limit.
     pub(crate) fn excess(&self) -> Option<(Budget, usize)> {
         excess(
             self.buffered(),
@@ -173,7 +173,8 @@ impl TunnelBudget {
     }
 }
 
-/// Computes [`TunnelBudget::excess`] from numbers.
+/// Computes the result of [`TunnelBudget::excess`] from the usage, the limits and the number of
+/// tunnels.
 fn excess(
     own: usize,
     own_limit: usize,

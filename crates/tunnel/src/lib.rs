@@ -61,16 +61,16 @@ use std::time::Duration;
 /// Error of an HTTP body or service.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Flow-control window of one stream in bytes: 256 KiB per direction. The window limits the unread
+/// Flow-control window of one stream, in bytes: 256 KiB per direction. The window limits the unread
 /// bytes of the stream.
 pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
-/// Flow-control window of the connection in bytes. The window is the HTTP/2 maximum, so that only
+/// Flow-control window of the connection, in bytes. The window is the HTTP/2 maximum, so that only
 /// the windows of streams limit the flow.
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
-/// Maximum size of a DATA frame in bytes. One frame fits into one WebSocket message. Except on very
-/// slow links, a frame delays frames of concurrent streams by less than a millisecond.
+/// Maximum size of a DATA frame, in bytes. One frame fits into one WebSocket message. Except on
+/// very slow links, a frame delays frames of concurrent streams by less than a millisecond.
 pub(crate) const MAX_FRAME: u32 = 64 * 1024 - 64;
-/// Maximum size of the decoded headers of a message in bytes. The size is sufficient for long
+/// Maximum size of the decoded headers of a message, in bytes. The size is sufficient for long
 /// tokens and group lists.
 pub(crate) const MAX_HEADER_LIST: u32 = 256 * 1024;
 

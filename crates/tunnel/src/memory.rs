@@ -81,7 +81,7 @@ impl MemoryLimit {
         }
     }
 
-    /// Returns a fraction of the limit in bytes: `sixteenths` / 16, but at most `max`.
+    /// Returns `sixteenths` / 16 of the memory limit, in bytes. The result is at most `max`.
     pub fn share(self, sixteenths: u64, max: usize) -> usize {
         let share = self.bytes / 16 * sixteenths;
         usize::try_from(share).map_or(max, |share| share.min(max))

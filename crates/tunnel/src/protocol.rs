@@ -30,7 +30,7 @@ pub enum Version {
 impl Version {
     /// All versions supported by this build, oldest first.
     pub const KNOWN: [Self; 2] = [Self::V1, Self::V2];
-    /// Preferred version of this build.
+    /// The protocol version that this build prefers.
     pub const LATEST: Self = Self::V2;
 
     /// Returns the version with this number. Returns `None` if this build does not support the

@@ -1,9 +1,9 @@
 //! Limits the buffered response bytes in an agent.
 //!
-//! The budget counts a byte after the response body yields the byte, and until HTTP/2 has written
-//! the byte. While the budget is full, bodies are not polled, so that the bytes remain in the API
-//! server. Responses without buffered bytes continue first, and new requests receive 503. The
-//! server resets streams that are not read for a minute.
+//! A byte counts against the budget from the time when the response body yields the byte until
+//! HTTP/2 has written the byte. While the budget is full, bodies are not polled, so that the bytes
+//! remain in the API server. Responses without buffered bytes continue first, and new requests
+//! receive 503. The server resets a stream if the user reads no data for a minute.
 
 use std::pin::Pin;
 use std::sync::Arc;

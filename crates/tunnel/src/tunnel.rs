@@ -61,7 +61,7 @@ struct Shared {
 /// The server's handle of an agent's tunnel. Clones share the tunnel. The tunnel closes after all
 /// clones are dropped and the last request has ended.
 ///
-/// Implements [`tower::Service`], so that a Kubernetes client can use it as its transport.
+/// Implements [`tower::Service`], so that a Kubernetes client can use the handle as its transport.
 #[derive(Clone)]
 pub struct Tunnel {
     h2: h2::client::SendRequest<Bytes>,
@@ -73,13 +73,13 @@ pub struct Tunnel {
 pub struct Stats {
     /// Number of running requests.
     pub open_streams: usize,
-    /// Number of bytes that were received but that users had not read at the last sweep.
+    /// Number of received bytes that users had not read at the last sweep.
     pub buffered_bytes: usize,
     /// Number of bytes received from the agent, including HTTP/2 frames.
     pub bytes_in: u64,
     /// Number of bytes sent to the agent, including HTTP/2 frames.
     pub bytes_out: u64,
-    /// Number of streams that were reset because the user did not read for too long.
+    /// Number of streams that were reset because the user stopped reading.
     pub stalled_streams: u64,
     /// Number of streams that were reset because the tunnel or the server buffered too many bytes.
     pub shed_streams: u64,

@@ -138,7 +138,7 @@ fn is_exempt(found: &TooWide) -> bool {
     }
 }
 
-/// Causes requests of the server that need its remaining unused permissions.
+/// Makes the server send requests that require the permissions that the server has not used yet.
 async fn cause_remaining_requests(installed: &mut Installed) {
     for line in [
         // The chart installs the rules; an administrator without access can delete them.

@@ -1,4 +1,4 @@
-//! Tests that clients that stop reading do not delay requests of other clients.
+//! Tests that stalled log readers do not delay the requests of other clients.
 //!
 //! In a comparable product, `kubectl logs -f` of a pod with log lines of 8 MB made the cluster
 //! unreachable.

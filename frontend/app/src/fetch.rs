@@ -12,7 +12,7 @@ use web_sys::{
     AbortSignal, Headers, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response,
 };
 
-/// The default timeout of a response in milliseconds.
+/// The default timeout of a response, in milliseconds.
 const TIMEOUT_MS: u32 = 30_000;
 
 /// The HTTP method. Methods other than `GET` require the CSRF token.
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// Sets the timeout of the response in milliseconds.
+    /// Sets the timeout of the response, in milliseconds.
     pub(crate) fn within(mut self, timeout_ms: u32) -> Self {
         self.timeout_ms = timeout_ms;
         self

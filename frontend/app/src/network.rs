@@ -1,5 +1,5 @@
-//! Online and offline events of the browser. The events only trigger a retry, because the server
-//! can be reachable while the browser reports offline.
+//! Online and offline events of the browser. The events only trigger a retry, because a browser can
+//! report that it is offline although the server is reachable.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -22,12 +22,12 @@ pub(crate) struct NetworkEvent {
 }
 
 impl NetworkEvent {
-    /// Completes when the browser reports offline.
+    /// Completes when the browser goes offline.
     pub(crate) fn lost() -> Self {
         Self::of(ev::offline)
     }
 
-    /// Completes when the browser reports online.
+    /// Completes when the browser goes online.
     fn back() -> Self {
         Self::of(ev::online)
     }
@@ -67,7 +67,7 @@ impl Drop for NetworkEvent {
     }
 }
 
-/// Sleeps for a duration, or until the browser reports offline or online.
+/// Sleeps for a duration. Returns early if the browser goes offline or online.
 pub(crate) async fn rest(duration: Duration) {
     let event = select(NetworkEvent::lost(), NetworkEvent::back());
     select(Box::pin(sleep(duration)), event).await;

@@ -73,7 +73,7 @@ pub(crate) fn Palette() -> impl IntoView {
     }
 }
 
-/// The typed text, the matches and the selected match.
+/// The entered text, the matches and the selected match.
 #[derive(Clone, Copy)]
 struct PaletteSearch {
     open: RwSignal<bool>,

@@ -35,7 +35,7 @@ pub(crate) enum SessionState {
         why: Option<String>,
     },
     /// The user must change the password. The variant contains the current password if the user
-    /// typed it on this page. After a reload, the form asks for the password.
+    /// entered the password on this page. After a reload, the form asks for the password.
     MustChangePassword(Option<Secret>),
     /// A user is signed in.
     SignedIn,
@@ -268,7 +268,7 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Sends a change with a separate timeout.
+    /// Sends a `POST` request whose response must arrive within `timeout_ms`.
     pub(crate) async fn send_within<T: DeserializeOwned>(
         self,
         path: &str,

@@ -16,7 +16,7 @@ use crate::clock::{now, sleep};
 use crate::fetch::Request;
 use crate::network::NetworkEvent;
 
-/// The maximum length of a line in bytes.
+/// The maximum length of a line, in bytes.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A stream of lines. Dropping the stream aborts the request.
@@ -94,8 +94,8 @@ impl LineStream {
         })
     }
 
-    /// Truncates lines above this length in bytes. If the caller does not call this method, a line
-    /// above the maximum length is an error.
+    /// Truncates lines that have more than this number of bytes. If the caller does not call this
+    /// method, a line above the maximum length is an error.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self

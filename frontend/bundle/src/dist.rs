@@ -9,8 +9,7 @@ use crate::error::BundleError;
 use crate::folders::{BuildMode, Folders};
 use crate::page::{File, Sources};
 
-/// The name of the file with the stamp of the build. The file is hidden, so the server does not
-/// serve it.
+/// The name of the file with the stamp of the build. The server does not serve hidden files.
 const STAMP: &str = ".made-from";
 /// The name and content of the file that excludes the output from commits. The folder itself is
 /// committed, so that cargo can watch the folder.
@@ -81,7 +80,7 @@ fn remove(folder: &Path) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// Returns the size of each file and the total size in bytes: uncompressed, and compressed with
+/// Returns the number of bytes of each file and of all files: uncompressed, and compressed with
 /// Brotli.
 pub(crate) fn sizes(dist: &Path) -> Result<Vec<String>, BundleError> {
     let mut names = Vec::new();

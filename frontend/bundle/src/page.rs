@@ -109,7 +109,7 @@ fn url(file: &File) -> String {
     format!("/{}", file.path)
 }
 
-/// Creates a file whose name contains a hash of the content, so that browsers can cache it
+/// Creates a file whose name contains a hash of the content, so that browsers can cache the file
 /// permanently.
 fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
     let hash = format!("{:x}", Sha256::digest(bytes));

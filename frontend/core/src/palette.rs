@@ -1,7 +1,7 @@
 //! Fuzzy search in titles, for the command palette.
 
-/// Returns the match score of the typed characters. A higher score is a better match; `None` means
-/// no match. Matches at word starts and matches of adjacent characters score higher.
+/// Returns the match score of the entered characters. A higher score is a better match; `None`
+/// means no match. Matches at word starts and matches of adjacent characters score higher.
 pub fn match_score(typed: &str, title: &str) -> Option<u32> {
     let mut score = 0;
     let mut typed_letters = typed

@@ -112,7 +112,7 @@ pub fn contains(shown: &str, lower: &str) -> bool {
     })
 }
 
-/// Reports whether the shown values contain all typed words, ignoring case.
+/// Reports whether the shown values contain all entered words, ignoring case.
 pub fn has_words<'a>(shown: impl IntoIterator<Item = &'a str>, typed: &str) -> bool {
     let shown: Vec<&str> = shown.into_iter().collect();
     let mut words = typed.split_whitespace().map(str::to_lowercase);

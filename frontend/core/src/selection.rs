@@ -9,7 +9,7 @@ pub struct Selection {
     anchor: Option<String>,
 }
 
-/// The selected share of a list.
+/// States whether no rows, some rows or all rows of a list are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectedShare {
     /// No row is selected.
@@ -75,7 +75,7 @@ impl Selection {
         self.keys.len() < before
     }
 
-    /// Returns the selected share of these rows.
+    /// Returns whether none, some or all of these rows are selected.
     pub fn part<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> SelectedShare {
         let (mut all, mut some) = (true, false);
         for key in keys {

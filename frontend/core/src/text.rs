@@ -1,4 +1,4 @@
-//! Text processing: URLs, typed lists, search, and lines of a stream.
+//! Text processing: URLs, entered lists, search, and lines of a stream.
 
 pub mod find;
 pub mod lines;

@@ -4,7 +4,7 @@ use drover_ui_core::window::Window;
 use leptos::html;
 use leptos::prelude::*;
 
-/// The height of a row in pixels. The style sheet has the same value (`--line-row`).
+/// The height of a row, in pixels. The style sheet has the same value (`--line-row`).
 const ROW_PIXELS: f64 = 20.0;
 /// The assumed size before the first measurement.
 const INITIAL_VIEWPORT: Viewport = Viewport {

@@ -15,7 +15,7 @@ mod boxes;
 
 use boxes::{all_box, row_box};
 
-/// The height of a row in pixels. The style sheet has the same value (`--row`).
+/// The height of a row, in pixels. The style sheet has the same value (`--row`).
 const ROW_PIXELS: f64 = 44.0;
 /// The assumed height of the table in pixels before the first measurement.
 const INITIAL_HEIGHT: f64 = 900.0;

@@ -184,7 +184,7 @@ async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), Join
 }
 
 impl Agent {
-    /// Runs the agent and renews the agent's token until `stop`.
+    /// Runs the agent and renews the agent's token until `stop` is cancelled.
     pub(super) async fn run(self, stop: CancellationToken) {
         let name = "simulated".to_owned();
         let replica =

@@ -57,7 +57,8 @@ fn row(
     }
 }
 
-/// Sends a write with the name of a user. Returns the status code and the message of the hub.
+/// Sends a write that impersonates the row's writer. Returns the status code and the message of the
+/// hub.
 async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     let kind = match row.method {
         Method::PATCH => "application/merge-patch+json",

@@ -32,9 +32,10 @@ use drover_identity::providers::connection_test;
 
 /// Timeout of a connection test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of attempts to write a provider while another client changes the same provider.
+/// Maximum number of attempts to write a provider. An attempt fails if a different client changes
+/// the provider at the same time.
 const MAX_ATTEMPTS: usize = 5;
-/// Key of the data in a Secret that the server creates for a provider.
+/// Key of the provider's secret in `data` of the Secret that the server creates.
 const KEY: &str = "secret";
 /// Fields of the spec that refer to a Secret. The REST API rejects these fields in requests, and
 /// omits these fields in responses.

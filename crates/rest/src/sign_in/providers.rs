@@ -37,7 +37,7 @@ use drover_identity::providers::sign_in::CompletedLogin;
 /// The prefix `__Host-` prevents other hosts of the domain from setting the cookie. `SameSite` is
 /// `Lax`, because the provider's site redirects to the callback.
 const LOGIN_COOKIE: &str = "__Host-drover-sign-in-";
-/// Maximum duration of a login in seconds.
+/// Maximum time between the start and the completion of a login, in seconds.
 const LOGIN_SECONDS: u32 = 600;
 
 /// Lists the enabled identity providers.
@@ -66,7 +66,8 @@ fn shown(provider: &AuthProvider) -> ProviderView {
     }
 }
 
-/// Extractor whose value is an error if a page of a different origin sent the request.
+/// Extractor that checks the origin of a request. The value is an error if a page of a different
+/// origin sent the request.
 #[derive(Debug)]
 pub(crate) struct FromOwnPage(Result<(), Status>);
 
@@ -83,8 +84,8 @@ impl FromRequestParts<RestState> for FromOwnPage {
 
 /// Starts a login at an identity provider.
 ///
-/// For OpenID Connect and GitHub, returns the URL to which the browser navigates. For LDAP, logs in
-/// with a password in a browser or for a program.
+/// For OpenID Connect and GitHub, returns the URL to which the browser navigates. For LDAP, checks
+/// the password, and creates a session for a browser or a token for a program.
 #[utoipa::path(post, path = "/v1/providers/{name}/sign-in", tag = "me",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = ProviderSignIn,

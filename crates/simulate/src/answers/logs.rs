@@ -168,7 +168,7 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
 }
 
 impl Run {
-    /// Returns the number of the last log line that the container has written by the time `now`.
+    /// Returns the line number of the newest log line at the time `now`.
     fn last(&self, now: Timestamp) -> i64 {
         let end = self.ended.map_or(now, |(end, _)| end.min(now));
         end.duration_since(self.began).as_secs().max(0) / INTERVAL.as_secs()

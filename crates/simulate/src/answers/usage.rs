@@ -22,9 +22,9 @@ use crate::decide::amounts::{Unit, units};
 use crate::hash::fnv1a;
 use crate::world::World;
 
-/// Maximum usage of a container that requests no resources: CPU in millis and memory in bytes.
+/// Maximum usage of a container that requests no resources: CPU in millicores and memory in bytes.
 const DEFAULT_USAGE: (i64, i64) = (10, 32 << 20);
-/// Usage of a node on which no pods run: CPU in millis and memory in bytes.
+/// Usage of a node on which no pods run: CPU in millicores and memory in bytes.
 const NODE_USAGE: (i64, i64) = (120, 600 << 20);
 /// Period in seconds after which the simulated usage repeats.
 const PERIOD: i64 = 600;
@@ -35,7 +35,7 @@ struct Options {
     label_selector: String,
 }
 
-/// CPU usage in millis, and memory usage in bytes.
+/// CPU usage in millicores, and memory usage in bytes.
 type Usage = (i64, i64);
 
 pub(super) fn nodes(

@@ -180,8 +180,7 @@ impl<'w> Daemons<'w> {
     }
 }
 
-/// Returns the compared status fields. The simulation updates the status of the DaemonSet only if
-/// one of these fields changed.
+/// Returns the status fields whose change causes a status update of the DaemonSet.
 fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [

@@ -228,8 +228,8 @@ impl Rollout<'_> {
         conditions.find(|condition| condition.type_ == kind)
     }
 
-    /// Returns a condition of the Deployment. Updates the condition if its status, reason or
-    /// message changed, or if the rollout progressed.
+    /// Returns the new value of a condition. The value is equal to the stored condition if the
+    /// status, the reason and the message are equal and the rollout has not progressed.
     fn condition(
         &self,
         kind: &str,

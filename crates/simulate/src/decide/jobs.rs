@@ -317,8 +317,7 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Returns the compared status fields. The simulation updates the status of the Job only if one of
-/// these fields changed.
+/// Returns the status fields whose change causes a status update of the Job.
 fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }

@@ -236,7 +236,7 @@ impl BoundPod<'_> {
     }
 
     /// Updates the status after a pod's containers have ended. Restarts the containers after a
-    /// backoff if the restart policy requires it.
+    /// backoff if the restart policy requires a restart.
     fn end(&self, first: &ContainerStatus, since: Timestamp, decision: &mut DecisionBuilder) {
         let code = self.behaviour.exit_code;
         let policy = self

@@ -65,8 +65,7 @@ fn status(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     }
 }
 
-/// Returns the compared status fields. The simulation updates the status of the ReplicaSet only if
-/// one of these fields changed.
+/// Returns the status fields whose change causes a status update of the ReplicaSet.
 fn significant_fields(status: &ReplicaSetStatus) -> (i32, i32, i32, i32, Option<i64>) {
     (
         status.replicas,

@@ -228,8 +228,7 @@ impl<'w> Ordered<'w> {
     }
 }
 
-/// Returns the compared status fields. The simulation updates the status of the StatefulSet only if
-/// one of these fields changed.
+/// Returns the status fields whose change causes a status update of the StatefulSet.
 fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [

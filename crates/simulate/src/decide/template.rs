@@ -32,7 +32,7 @@ pub(super) fn encode(mut number: u32) -> String {
     text
 }
 
-/// The name of a new pod, or its prefix.
+/// The name of a new pod, or the prefix for a generated name.
 pub(super) enum Name {
     /// The complete name of the pod.
     Fixed(String),

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::annotations::{FAIL, READY_SECONDS, RUN_SECONDS};
 
-/// Returns a pod template with one container. The container requests CPU in millis and memory in
-/// MiB.
+/// Returns a pod template with one container. The container requests CPU in millicores and memory
+/// in MiB.
 fn pod(labels: &Value, image: &str, (cpu, memory): (u32, u32), annotations: &Value) -> Value {
     let last = image.rsplit('/').next().unwrap_or(image);
     let name = last.split(':').next().unwrap_or(last);

@@ -90,8 +90,8 @@ where
     }
 }
 
-/// Resolves when the tunnel can be renewed: all stream numbers are used, and the running requests
-/// have ended or [`DRAIN`] has passed. Long requests, such as watches, do not end by themselves.
+/// Resolves when the tunnel can be renewed: all stream IDs are used, and the running requests have
+/// ended or [`DRAIN`] has passed. Long requests, such as watches, do not end by themselves.
 async fn exhausted(shared: &Shared) {
     shared.exhausted.cancelled().await;
     let ended = async {

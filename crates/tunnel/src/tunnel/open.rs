@@ -23,7 +23,7 @@ use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WIN
 
 /// Maximum number of queued ping requests. If the queue is full, callers wait.
 const PROBE_QUEUE: usize = 16;
-/// Size of the HPACK table for response headers in bytes. Most response headers of API servers
+/// Size of the HPACK table for response headers, in bytes. Most response headers of API servers
 /// differ each time. A larger table would use memory in each idle tunnel without a benefit.
 const HEADER_TABLE: u32 = 512;
 /// Options for opening a tunnel.
@@ -39,7 +39,7 @@ pub struct OpenOptions {
     /// Interval of the checks that find stalled streams and exceeded budgets. Default: 1 s.
     pub sweep_every: Duration,
     /// Number of requests after which the tunnel closes, so that the agent reconnects. The default
-    /// is slightly less than 2³⁰, the number of stream numbers in HTTP/2.
+    /// is slightly less than 2³⁰, the number of stream IDs of an HTTP/2 client.
     pub renew_after: u32,
     /// Limits of this tunnel.
     pub limits: Limits,

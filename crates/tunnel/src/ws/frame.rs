@@ -2,10 +2,11 @@
 
 use super::encode::Mask;
 
-/// Maximum payload of one message in bytes, in both directions. Larger messages would delay pings.
+/// Maximum number of payload bytes in one message, for each direction. Larger messages would delay
+/// pings.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
-/// Maximum payload of a control frame in bytes (RFC 6455 §5.5).
+/// Maximum number of payload bytes in a control frame (RFC 6455 §5.5).
 const MAX_CONTROL: usize = 125;
 /// Maximum header length: two bytes, eight length bytes, four mask bytes.
 pub(super) const MAX_HEADER: usize = 14;

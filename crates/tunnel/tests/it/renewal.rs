@@ -1,4 +1,4 @@
-//! Tests of the renewal of a tunnel that has used all stream numbers.
+//! Tests of the renewal of a tunnel that has used all stream IDs.
 
 use std::time::Duration;
 

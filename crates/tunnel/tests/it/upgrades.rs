@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AnyBody, agent, full};
 
-/// Upgrade request as kubectl sends it. A POST request without a body has a Content-Length header.
+/// An upgrade request in the format of kubectl. A POST request without a body has a Content-Length
+/// header.
 const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\n\
     Host: cluster\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
     Content-Length: 0\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";

@@ -161,8 +161,8 @@ async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) 
     assert_eq!(direct.stdout, through.stdout);
 }
 
-/// Attack group 19: the agent connects only to the API server of its cluster, for every URL and
-/// `Host` header in a request.
+/// Attack group 19: the agent connects only to the API server of its cluster, regardless of the URL
+/// and the `Host` header of a request.
 pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();

@@ -185,8 +185,8 @@ impl<T, F: Form<T>> Feed<T, F> {
         self.progress
     }
 
-    /// Sets the response time of subsequent responses. The ages in rows are relative to the
-    /// response time.
+    /// Sets the arrival time of the following responses. The ages in rows are relative to the
+    /// arrival time.
     pub fn set_time(&mut self, now: Timestamp) {
         self.now = now;
     }

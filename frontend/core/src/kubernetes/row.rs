@@ -31,7 +31,7 @@ pub struct Row {
     pub notes: Vec<Note>,
     /// The severity of the object's state.
     pub severity: Severity,
-    /// The time of the response. Ages in the cells are relative to this time.
+    /// The arrival time of the response. Ages in the cells are relative to this time.
     told: Timestamp,
 }
 
@@ -69,7 +69,7 @@ impl Row {
         row
     }
 
-    /// Sets the creation time and the response time.
+    /// Sets the creation time of the object, and the arrival time of the response.
     #[must_use]
     pub fn made(mut self, created: Option<Timestamp>, observed_at: Timestamp) -> Self {
         self.made = created;

@@ -20,7 +20,7 @@ pub const CHANGES: &str = "changes";
 /// The value of the verb filter for all requests.
 pub const ANY: &str = "any";
 
-/// The filter as typed. An empty field matches all records.
+/// The filter as entered. An empty field matches all records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The exact user name.
@@ -143,7 +143,7 @@ fn ago(text: &str, now: Timestamp) -> String {
     }
 }
 
-/// Returns the error of a typed time. Returns `None` for an empty or valid time.
+/// Returns the error of an entered time. Returns `None` for an empty or valid time.
 pub fn time_error(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())

@@ -9,7 +9,7 @@ use crate::url::segment;
 /// The value of the user field that selects all users.
 pub const EVERYBODY: &str = "*";
 
-/// The fields of an access check, as typed.
+/// The fields of an access check, as entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The name of the cluster.

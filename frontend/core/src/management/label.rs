@@ -11,9 +11,9 @@ use crate::messages::t;
 /// The labels of an object: key and value.
 pub type Labels = BTreeMap<String, String>;
 
-/// The maximum length of key names and values in characters.
+/// The maximum length of key names and values, in characters.
 const MAX_LENGTH: usize = 63;
-/// The maximum length of key prefixes in characters.
+/// The maximum length of key prefixes, in characters.
 const MAX_PREFIX: usize = 253;
 
 /// Parses labels in the format `env=prod team=shop`. Commas are also separators. The error is a

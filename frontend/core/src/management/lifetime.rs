@@ -31,7 +31,7 @@ pub fn words(seconds: u64) -> String {
     t().durations.of(seconds / length, unit)
 }
 
-/// Parses a typed token lifetime. Empty text means the default.
+/// Parses an entered token lifetime. Empty text means the default.
 pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
     let text = text.trim();
     if text.is_empty() {

@@ -167,8 +167,8 @@ impl Scope {
     }
 }
 
-/// Creates the request for a typed subject: a group if the text has the form of a group, else a
-/// user.
+/// Creates the request that grants a role to the subject in the text field. The subject is a group
+/// if the text contains a colon, else a user.
 pub fn wish(role: &str, subject: &str) -> MemberCreate {
     let subject = subject.trim().to_owned();
     let is_group = is_group(&subject);
@@ -230,7 +230,7 @@ pub fn may_remove(roles: &[GrantableRole], name: &str) -> bool {
     found.is_none_or(|role| role.may_remove)
 }
 
-/// Reports whether the shown texts of a member contain all typed words.
+/// Reports whether the shown texts of a member contain all entered words.
 pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let status = Readiness::of(&member.conditions).words;
     let shown = [

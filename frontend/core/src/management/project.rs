@@ -118,7 +118,7 @@ pub fn readiness(project: &ProjectView) -> Readiness {
     readiness
 }
 
-/// Reports whether the shown texts of a project contain all typed words.
+/// Reports whether the shown texts of a project contain all entered words.
 pub fn passes(project: &ProjectView, typed: &str) -> bool {
     let status = readiness(project).words;
     let shown = [

@@ -142,7 +142,7 @@ pub fn dependents(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usiz
     (people.len(), status.count())
 }
 
-/// Reports whether the shown texts of a provider contain all typed words.
+/// Reports whether the shown texts of a provider contain all entered words.
 pub fn passes(provider: &AuthProviderView, typed: &str) -> bool {
     let protocol = Protocol::of(&provider.spec).map_or("", Protocol::words);
     let status = readiness(provider).words;

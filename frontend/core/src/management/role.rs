@@ -133,7 +133,7 @@ impl Listed {
         }
     }
 
-    /// Reports whether the shown texts of the role contain all typed words.
+    /// Reports whether the shown texts of the role contain all entered words.
     pub fn passes(&self, typed: &str) -> bool {
         let shown = [
             self.name.as_str(),

@@ -4,7 +4,7 @@ use drover_api::rest::{ProviderView, SignInMethod};
 
 use crate::messages::t;
 
-/// The maximum length of a return path in bytes.
+/// The maximum length of a return path, in bytes.
 const MAX_RETURN_PATH: usize = 512;
 
 /// The type of the account in the sign-in form.

@@ -98,7 +98,7 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
     t().durations.ago(&age(at, now))
 }
 
-/// Reports whether the shown texts of a token contain all typed words.
+/// Reports whether the shown texts of a token contain all entered words.
 pub fn passes(token: &TokenView, typed: &str) -> bool {
     let cluster = token.cluster.as_ref().map(|scope| scope.name.as_str());
     let shown = [

@@ -129,7 +129,7 @@ pub fn distinguishing_name<'a>(
     shown.chain(known).collect::<Vec<_>>().join(", ")
 }
 
-/// Reports whether the shown texts of a user contain all typed words.
+/// Reports whether the shown texts of a user contain all entered words.
 pub fn passes(user: &UserView, typed: &str) -> bool {
     let rights = if user.administrator {
         t().users.administrator()
@@ -147,7 +147,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
     has_words(shown.into_iter().chain(logins), typed)
 }
 
-/// Returns the error of a typed password. Returns `None` for an empty or valid password.
+/// Returns the error of an entered password. Returns `None` for an empty or valid password.
 pub fn input_error(password: &str) -> Option<String> {
     let letters = password.chars().count();
     (letters > 0 && letters < MIN_PASSWORD).then(|| t().forms.too_short(MIN_PASSWORD))

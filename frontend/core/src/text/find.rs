@@ -10,7 +10,7 @@ pub struct Find {
 }
 
 impl Find {
-    /// Creates a search for the typed text.
+    /// Creates a search for the entered text.
     pub fn new(typed: &str) -> Self {
         Self {
             wanted: typed.chars().map(fold).collect(),
@@ -49,7 +49,7 @@ impl Find {
         })
     }
 
-    /// Returns the length in bytes of a match at the start of the text.
+    /// Returns the number of bytes of a match at the start of the text.
     fn matched(&self, text: &str) -> Option<usize> {
         let mut letters = text.char_indices();
         for expected in &self.wanted {

@@ -20,7 +20,7 @@ enum LongLine {
 pub struct TooLong;
 
 impl Lines {
-    /// Creates a splitter that fails for lines above the maximum length in bytes.
+    /// Creates a splitter that fails for a line with more than `longest` bytes.
     pub fn of_at_most(longest: usize) -> Self {
         Self {
             rest: Vec::new(),
@@ -29,7 +29,7 @@ impl Lines {
         }
     }
 
-    /// Creates a splitter that truncates lines at the maximum length in bytes.
+    /// Creates a splitter that truncates a line to at most `longest` bytes.
     pub fn cut_at(longest: usize) -> Self {
         Self {
             surplus: LongLine::LeftOut,

@@ -1,4 +1,4 @@
-//! Normalizes typed text: spaces at both ends and empty lines are ignored.
+//! Normalizes entered text: spaces at both ends and empty lines are ignored.
 
 /// Trims a text. Returns `None` if the text is empty.
 pub fn non_empty(text: &str) -> Option<String> {

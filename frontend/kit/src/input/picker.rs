@@ -89,7 +89,7 @@ pub fn Picker(
     }
 }
 
-/// The state of a picker: the typed text, the matching options and the highlighted option.
+/// The state of a picker: the entered text, the matching options and the highlighted option.
 #[derive(Clone, Copy)]
 struct Field {
     choices: Signal<Vec<Choice>>,

@@ -14,7 +14,7 @@ pub fn SuggestField(
     /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The typed text. Selecting a result sets the text to the key of the result.
+    /// The entered text. Selecting a result sets the text to the key of the result.
     value: RwSignal<String>,
     /// The search results.
     #[prop(into)]
@@ -71,7 +71,7 @@ pub fn SuggestField(
     }
 }
 
-/// The state of the text field: the typed text, the search results and the highlighted result.
+/// The state of the text field: the entered text, the search results and the highlighted result.
 #[derive(Clone, Copy)]
 struct Field {
     value: RwSignal<String>,

@@ -27,7 +27,7 @@ pub(super) const NAMESPACE: &str = "drover-agent";
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
-    /// The last field, so that Rust drops the hub after the server.
+    /// The hub. Rust drops fields in order, so the hub is dropped after the server.
     _hub: TestHub,
 }
 

@@ -1,4 +1,4 @@
-//! Resources of nodes and requests of pods in integer units: CPU in millis, memory in bytes.
+//! Resources of nodes and requests of pods in integer units: CPU in millicores, memory in bytes.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub(crate) enum Unit {
     Whole,
 }
 
-/// An amount of resources: CPU in millis, memory in bytes, and number of pods.
+/// An amount of resources: CPU in millicores, memory in bytes, and number of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amounts {
     pub(crate) cpu_millis: i64,
@@ -90,8 +90,8 @@ impl Amounts {
     }
 }
 
-/// Returns the resource requests of a pod. The result is the maximum of the sum of its containers
-/// and its largest init container.
+/// Returns the resource requests of a pod. For each resource, returns the larger value: the sum of
+/// the containers' requests, or the largest request of an init container.
 pub(crate) fn requests(pod: &Pod) -> Amounts {
     let mut together = Amounts {
         pods: 1,

@@ -1,4 +1,4 @@
-//! The change of the user's own password, required or voluntary.
+//! The form with which users change their own password.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;

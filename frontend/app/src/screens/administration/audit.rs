@@ -81,7 +81,7 @@ impl AuditSearch {
         looking
     }
 
-    /// Starts a search with the typed filter. An invalid filter has no results.
+    /// Starts a search with the entered filter. An invalid filter has no results.
     fn look(self) {
         let typed = untrack(move || self.typed.filter());
         let ready = typed.is_ready();

@@ -1,4 +1,4 @@
-//! Tests of events.
+//! Tests of parsing, grouping and filtering Kubernetes events.
 
 use super::*;
 use crate::feed::{Feed, NextRequest};

@@ -1,4 +1,4 @@
-//! Tests of list and watch.
+//! Tests of the state machine of a list and its watch.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub enum Since {
     /// The start of the container.
     #[default]
     Begin,
-    /// The number of minutes before now.
+    /// This number of minutes before the request.
     Minutes(u32),
 }
 
@@ -72,7 +72,8 @@ impl LogRequest {
         self.follow && !self.previous
     }
 
-    /// Returns the path of the request, from the start or from an interruption.
+    /// Returns the URL path of the request. With `position`, the request resumes an interrupted
+    /// stream.
     pub fn path(&self, position: Option<&ResumePosition>) -> String {
         let pod = Kind::PODS.object_path(&self.cluster, Some(&self.namespace), &self.pod);
         let mut path = format!(

@@ -19,7 +19,7 @@ pub struct Entry {
     pub at: Option<Timestamp>,
     /// The text of the line without escape sequences.
     pub text: String,
-    /// The styles of the text by start position in bytes.
+    /// The styles of the text, each with the byte offset at which the style starts.
     pub styles: Vec<(usize, Style)>,
     /// The detected level of the line.
     pub level: Level,
@@ -116,7 +116,7 @@ impl Entry {
 }
 
 impl Line {
-    /// Estimates the memory use in bytes.
+    /// Returns the estimated memory use of the line, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let styles = self.entry.styles.len() * size_of::<(usize, Style)>();
         self.entry.text.len() + styles + size_of::<Self>()

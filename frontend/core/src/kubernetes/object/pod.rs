@@ -201,13 +201,13 @@ fn not_started(pod: &Value) -> ObjectState {
 }
 
 /// Returns the state of a pod on a node that is not Ready. The status of the pod is outdated,
-/// because the kubelet does not report.
+/// because the kubelet does not send updates.
 fn on_lost_node(node: &str) -> ObjectState {
     ObjectState::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }
 
-/// Reports whether the node controller marked the pod as not ready because its node does not
-/// report.
+/// Reports whether the node controller marked the pod as not ready. The controller marks the pods
+/// of a node whose kubelet sends no heartbeats.
 fn is_marked_lost(pod: &Value) -> bool {
     let conditions = read::list(pod, "/status/conditions");
     let ready = |kind: &str| {
@@ -224,7 +224,8 @@ fn is_marked_lost(pod: &Value) -> bool {
         && read::list(pod, "/spec/readinessGates").is_empty()
 }
 
-/// Counts ready and total containers with sidecars, like the table of the API server.
+/// Returns the number of ready containers and the number of all containers. Both numbers include
+/// sidecars, as in the table of the API server.
 fn readiness(pod: &Value) -> (usize, usize) {
     let sidecars = read::list(pod, "/spec/initContainers").iter();
     let sidecars: Vec<&str> = sidecars

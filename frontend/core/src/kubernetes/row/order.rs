@@ -22,7 +22,7 @@ pub enum Order {
 /// The sort key of a row.
 #[derive(Clone, Debug, PartialEq)]
 enum Value<'a> {
-    /// An unknown value. Unknown values sort before all values.
+    /// An unknown value. Unknown values sort before all known values.
     Nothing,
     Number(f64),
     Pair(f64, f64),

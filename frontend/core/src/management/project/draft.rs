@@ -24,7 +24,7 @@ const OF_QUOTAS: [&str; 6] = [
 /// The resources of container defaults that the form always shows.
 const OF_CONTAINERS: [&str; 2] = ["cpu", "memory"];
 
-/// Two typed quantities of a resource. Empty quantities are not set.
+/// Two entered quantities of a resource. Empty quantities are not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypedPair {
     /// The name of the resource, as in a ResourceQuota.
@@ -54,7 +54,7 @@ pub struct Draft {
     pub quota: Vec<TypedPair>,
     /// The default requests and limits of containers.
     pub defaults: Vec<TypedPair>,
-    /// A typed resource name that is not added to the quotas yet.
+    /// An entered resource name that is not added to the quotas yet.
     pub further: String,
     /// The pod security level; `None` for the default of the cluster.
     pub pod_security: Option<PodSecurity>,
@@ -196,7 +196,7 @@ impl Draft {
     }
 }
 
-/// Returns the error of a typed quantity. Returns `None` for an empty or valid quantity.
+/// Returns the error of an entered quantity. Returns `None` for an empty or valid quantity.
 pub fn input_error(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);

@@ -51,7 +51,7 @@ impl Draft {
         self.problem.as_ref()
     }
 
-    /// Sets the YAML as typed. Comments and the order of fields stay until [`Self::change`]
+    /// Sets the YAML as entered. Comments and the order of fields stay until [`Self::change`]
     /// regenerates the YAML.
     pub fn type_text(&mut self, text: String) {
         match read(self.spec.kind(), &text) {

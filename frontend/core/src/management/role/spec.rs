@@ -165,7 +165,7 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the external ClusterRoles from typed text.
+    /// Sets the external ClusterRoles from entered text.
     pub fn set_external(&mut self, typed: &str) {
         if let Self::Template(spec) = self {
             spec.external = names(typed, NameListKind::Plain);

@@ -29,8 +29,8 @@ const DESCRIPTION: usize = 256;
 
 type Issued = RwSignal<Option<Arc<IssuedToken>>>;
 
-/// Shows the form, and after the creation the secret of the token. The page deletes the secret when
-/// the dialog closes.
+/// Shows the form. After the creation of the token, shows the token's secret. The page deletes the
+/// secret when the dialog closes.
 #[component]
 pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> impl IntoView {
     let issued: Issued = RwSignal::new(None);
@@ -98,7 +98,7 @@ fn lives() -> RwSignal<TokenLifetimes> {
     lives
 }
 
-/// The typed values of the form that creates a token.
+/// The entered values of the form that creates a token.
 #[derive(Clone, Copy)]
 struct TokenForm {
     description: RwSignal<String>,

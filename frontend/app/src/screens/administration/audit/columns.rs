@@ -23,7 +23,7 @@ pub(super) const BY_TIME: Sorting = Sorting {
 /// A row of the list of audit records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AuditRow {
-    /// The number of newer records in the log.
+    /// The number of log records that are newer than this record.
     pub(super) place: usize,
     pub(super) record: Arc<AuditView>,
 }

@@ -12,7 +12,7 @@ use super::AuditSearch;
 /// The names of the form fields that show the server's errors next to their inputs.
 pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
 
-/// The typed filter values.
+/// The entered filter values.
 #[derive(Clone, Copy)]
 pub(super) struct Typed {
     user: RwSignal<String>,
@@ -56,7 +56,7 @@ impl Typed {
         self.until.set(filter.until.clone());
     }
 
-    /// Returns the typed filter.
+    /// Returns the entered filter.
     pub(super) fn filter(self) -> Filter {
         let text = |text: RwSignal<String>| text.with(|text| text.trim().to_owned());
         Filter {

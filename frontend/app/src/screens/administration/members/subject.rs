@@ -17,12 +17,12 @@ use crate::session::Session;
 /// The debounce time of the search.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
-/// The typed subject and the search result.
+/// The entered subject and the search result.
 #[derive(Clone, Copy)]
 pub(super) struct SubjectPicker {
     /// The untrimmed text in the field.
     pub(super) text: RwSignal<String>,
-    /// The typed text without spaces at both ends.
+    /// The entered text without spaces at both ends.
     typed: Memo<String>,
     answer: RwSignal<Option<UserSearchResult>>,
     known: Memo<Known>,
@@ -37,13 +37,13 @@ struct UserSearchResult {
     people: Result<Vec<PersonView>, Problem>,
 }
 
-/// The search state of the typed subject.
+/// The search state of the entered subject.
 #[derive(Clone, PartialEq)]
 enum Known {
     /// The text cannot be a user name.
     Nothing,
     /// The search is running. The form can be submitted if the previous result contains a user with
-    /// the typed name.
+    /// the entered name.
     Asked(Option<PersonView>),
     /// The search found these users.
     People(Vec<PersonView>),

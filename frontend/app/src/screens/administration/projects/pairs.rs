@@ -14,7 +14,7 @@ pub(super) fn PairFields(
     /// The labels of the two quantities, such as request and limit.
     heads: [&'static str; 2],
     pairs: RwSignal<Vec<TypedPair>>,
-    /// The typed name of a resource that the user did not add to the list yet.
+    /// The entered name of a resource that the user did not add to the list yet.
     further: RwSignal<String>,
 ) -> impl IntoView {
     let resources = Memo::new(move |_| {

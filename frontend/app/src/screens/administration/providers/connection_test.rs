@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::screens::form::{Refusal, Sending};
 use crate::session::Session;
 
-/// The timeout of a test in milliseconds. The server's limit is one minute.
+/// The timeout of a test, in milliseconds. The server's limit is one minute.
 const TIMEOUT_MS: u32 = 70_000;
 
 /// The configuration that a test checked.

@@ -15,7 +15,7 @@ use leptos::prelude::*;
 
 use super::work::Work;
 
-/// Shows all lists of rules of a role.
+/// Shows all rule lists of a role.
 #[component]
 pub(super) fn Matrices(work: Work) -> impl IntoView {
     let lists = Memo::new(move |_| work.of(RoleSpec::lists));

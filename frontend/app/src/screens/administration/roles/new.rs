@@ -1,5 +1,5 @@
-//! The screen that creates a role: an empty role, a copy of a role, or a role with an inherited
-//! role.
+//! The screen that creates a role: an empty role, a copy of a role, or a role that inherits a
+//! different role.
 
 use drover_api::kinds::RoleContext;
 use drover_ui_core::messages::t;

@@ -96,7 +96,7 @@ pub(super) struct GeneratedPassword {
 }
 
 impl GeneratedPassword {
-    /// Shows a generated password, or closes the dialog after a typed password.
+    /// Shows a generated password. Closes the dialog if the user entered the password.
     pub(super) fn tell(
         show: bool,
         name: String,

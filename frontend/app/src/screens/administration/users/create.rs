@@ -41,7 +41,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     }
 }
 
-/// The typed values of the form that creates a user.
+/// The entered values of the form that creates a user.
 #[derive(Clone, Copy)]
 struct UserForm {
     name: RwSignal<String>,

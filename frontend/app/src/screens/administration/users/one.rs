@@ -35,7 +35,7 @@ use crate::screens::{access, address, audit};
 use crate::session::Session;
 
 const NOTHING: &str = "–";
-/// The timeout of a refresh in milliseconds. The server sends requests to the providers in
+/// The timeout of a refresh, in milliseconds. The server sends requests to the providers in
 /// sequence.
 const TIMEOUT_MS: u32 = 70_000;
 

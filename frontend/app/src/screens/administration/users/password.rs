@@ -1,4 +1,4 @@
-//! The fields that set the password of a different user: a generated or typed password.
+//! The fields that set the password of a different user: a generated or entered password.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
@@ -8,7 +8,7 @@ use drover_ui_kit::field::{Checkbox, Content, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// The choice between a generated and a typed password.
+/// The choice between a generated and an entered password.
 #[derive(Clone, Copy)]
 pub(super) struct NewPassword {
     generate: RwSignal<bool>,
@@ -32,7 +32,7 @@ impl NewPassword {
                 .with(|typed| typed.chars().count() >= MIN_PASSWORD)
     }
 
-    /// Returns the option of the `drover` command for a generated password; empty for a typed
+    /// Returns the option of the `drover` command for a generated password; empty for an entered
     /// password.
     pub(super) fn option(self) -> &'static str {
         if self.generate.get() {
@@ -63,7 +63,7 @@ fn generated() -> Option<Secret> {
     Some(Secret::new(of_bytes(&random)))
 }
 
-/// Shows the choice between a generated and a typed password, and the password field.
+/// Shows the choice between a generated and an entered password, and the password field.
 #[component]
 pub(super) fn PasswordFields(
     password: NewPassword,

@@ -61,7 +61,7 @@ impl<R: Row> Copy for Contents<R> {}
 
 impl<R: Row> Contents<R> {
     /// Creates the contents. `rows` returns the unfiltered rows. `passing` creates a filter
-    /// function from the typed text.
+    /// function from the entered text.
     pub(crate) fn new<F: Fn(&R) -> bool>(
         status: impl Into<ListStatus>,
         view: View,

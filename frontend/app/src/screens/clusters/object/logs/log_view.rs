@@ -16,7 +16,7 @@ use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
-/// The width of a timestamp and a space in characters, for example `2026-11-22T14:03:59.123Z`.
+/// The width in characters of a timestamp and a space, for example `2026-11-22T14:03:59.123Z`.
 const TIME_COLUMNS: usize = 25;
 
 /// Shows the lines and the search field.
@@ -80,7 +80,7 @@ struct Pages {
     layout: Memo<Layout>,
     /// The number of characters per row, without the gutter.
     columns: Memo<usize>,
-    /// The width of the timestamp gutter in characters.
+    /// The width of the timestamp gutter, in characters.
     gutter: Memo<usize>,
     /// The line number of the current match.
     current: RwSignal<Option<u64>>,

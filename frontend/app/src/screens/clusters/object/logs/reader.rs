@@ -28,7 +28,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The delay between the end of a log and the check of the pod status. The container status usually
 /// changes within the delay.
 const STATUS_DELAY: Duration = Duration::from_millis(800);
-/// The maximum length of a line in bytes. Longer lines are truncated.
+/// The maximum length of a line, in bytes. Longer lines are truncated.
 const MAX_LINE_BYTES: usize = 256 * 1024;
 
 /// The state of the reader.
@@ -208,7 +208,7 @@ impl Reader {
         Ok(stream)
     }
 
-    /// Sets the state to following, if the request follows the log.
+    /// Sets the state to [`ReaderState::Following`] if the request streams new lines.
     fn goes_on(self, request: &LogRequest) {
         if request.follows()
             && self

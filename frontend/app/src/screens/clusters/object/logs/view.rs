@@ -22,7 +22,7 @@ pub(super) struct LogView {
     pub(super) follow: RwSignal<bool>,
     /// The selected start time, as its key in URLs.
     pub(super) since: RwSignal<String>,
-    /// The maximum number of requested lines, as typed.
+    /// The maximum number of requested lines, as entered.
     pub(super) tail: RwSignal<String>,
     /// True to show timestamps.
     pub(super) times: RwSignal<bool>,

@@ -65,7 +65,7 @@ struct TextView {
     layout: Memo<Layout>,
     /// The number of characters per row, without the gutter.
     columns: Memo<usize>,
-    /// The width of the line number gutter in characters.
+    /// The width of the line number gutter, in characters.
     gutter: Memo<usize>,
     find: Memo<Find>,
     /// The indexes of the matching lines.
