@@ -20,7 +20,7 @@ use crate::meter::print_progress;
 /// Number of simulated clusters.
 const CLUSTERS: u32 = 200;
 const PEOPLE: usize = 1000;
-/// Number of concurrent requests.
+/// Number of concurrent requests to the server.
 const CONCURRENCY: usize = 16;
 /// Interval between polls of a cluster.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

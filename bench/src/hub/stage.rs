@@ -180,7 +180,7 @@ impl Launch {
     }
 }
 
-/// Starts kube-apiserver without controllers, and an etcd that uses fsync.
+/// Starts an etcd that uses fsync, and a kube-apiserver. Does not start a controller manager.
 async fn start_reference(folder: &Path) -> Result<(ControlPlane, Arc<ClientConfig>), StageError> {
     let tokens = folder.join("tokens.csv");
     let line = format!("{TOKEN},bench,bench,system:masters\n");

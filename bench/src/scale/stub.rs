@@ -173,7 +173,7 @@ where
     }
 }
 
-/// Returns a watch without events.
+/// Returns the response to a watch. The response contains no events.
 fn watch(query: &str) -> Response<Body> {
     let seconds = query
         .split('&')

@@ -23,7 +23,7 @@ pub const IMPERSONATE_UID: HeaderName = HeaderName::from_static("impersonate-uid
 /// Prefix of the headers `Impersonate-Extra-<key>`.
 pub const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 
-/// Hop-by-hop headers (RFC 9110 §7.6.1), without the headers that `Connection` names.
+/// Hop-by-hop headers (RFC 9110 §7.6.1). Does not include the headers that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),

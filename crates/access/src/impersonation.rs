@@ -14,7 +14,7 @@ use crate::names::{AUTHENTICATED, GroupName, KubernetesIdentity, UserName};
 /// Reasons to reject a requested impersonation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImpersonationError {
-    /// The request impersonates a group, a UID or an extra without a user.
+    /// The request has impersonation headers for a group, a UID or an extra, but not for a user.
     #[error("impersonation requires a user: add --as NAME")]
     NoUser,
     /// A header occurs twice, is empty, or is not text.

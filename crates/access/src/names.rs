@@ -174,7 +174,8 @@ pub struct KubernetesIdentity {
 }
 
 impl KubernetesIdentity {
-    /// Creates an identity without extras. The API server adds the group `system:authenticated`.
+    /// Creates an identity that has no extras. The API server adds the group
+    /// `system:authenticated`.
     pub fn new(user: UserName, groups: Vec<GroupName>) -> Self {
         Self {
             user,

@@ -16,15 +16,15 @@ pub enum Setting {
     AgentImage,
     /// `imagePullPolicy` of the agent's pods.
     AgentImagePullPolicy,
-    /// Lifetime of a token without a requested lifetime.
+    /// Default lifetime of a token. Applies if the token request contains no lifetime.
     TokenDefaultTtl,
     /// Maximum lifetime of all tokens.
     TokenMaxTtl,
-    /// Lifetime of a kubeconfig token without a requested lifetime.
+    /// Default lifetime of a kubeconfig token. Applies if the token request contains no lifetime.
     KubeconfigTokenTtl,
     /// Lifetime of a login session.
     SessionTtl,
-    /// Lifetime of an idle browser session.
+    /// Time after which an idle browser session ends.
     SessionIdleTtl,
     /// Log filter, such as `info,drover_proxy=debug`.
     LogFilter,
@@ -140,8 +140,8 @@ impl Setting {
     /// Reports whether only administrators may write the setting. These settings affect images in
     /// clusters, the lifetime of credentials and groups, or the content of logs.
     ///
-    /// The other settings are defaults for tokens without a requested lifetime. A user may request
-    /// any lifetime up to `token-max-ttl` regardless of these defaults.
+    /// The other settings are default lifetimes of tokens. A user may request any lifetime up to
+    /// `token-max-ttl` regardless of these defaults.
     pub const fn needs_administrator(self) -> bool {
         match self {
             Self::ServerUrl
@@ -258,8 +258,8 @@ fn is_https_origin(text: &str) -> bool {
         && !text.ends_with('/')
 }
 
-/// Reports whether a text is a host name or an address without special characters of shells or
-/// YAML. Users paste commands that contain the URL into a shell.
+/// Reports whether a text is a host name or an address, and contains no special characters of
+/// shells or YAML. Users paste commands that contain the URL into a shell.
 fn is_host(host: &str) -> bool {
     let inner = host
         .strip_prefix('[')

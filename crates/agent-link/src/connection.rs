@@ -165,7 +165,7 @@ pub struct Connection<E> {
     pub lanes: Arc<Lanes>,
     /// The publisher of the connection's status.
     pub status: StatusPublisher,
-    /// Protocol versions to offer.
+    /// Versions of the tunnel protocol that the agent offers to the server.
     pub protocols: Vec<Version>,
     /// Local address for outgoing connections. If `None`, the operating system selects the address.
     pub source: Option<IpAddr>,

@@ -57,7 +57,7 @@ pub struct Lanes {
     pub upstream: Upstream,
     /// Tokens of the lanes' service accounts.
     pub tokens: Arc<LaneTokens>,
-    /// Counts of refused requests.
+    /// Counts of the requests that the agent refused.
     pub refusals: Arc<Refusals>,
     /// Handler of the report lane. An agent without a handler refuses requests on the lane.
     pub report: Option<Arc<dyn LaneHandler>>,

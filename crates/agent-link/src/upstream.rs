@@ -142,8 +142,9 @@ impl Upstream {
         })
     }
 
-    /// Creates a client for an API server in this process, without upgrades. A simulation of many
-    /// clusters uses this client, because each connection over TCP would need two open files.
+    /// Creates a client for an API server in this process. The client does not support upgrades. A
+    /// simulation of many clusters uses this client, because each connection over TCP would need
+    /// two open files.
     pub fn in_process(
         call: impl Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync + 'static,
     ) -> Self {

@@ -75,7 +75,7 @@ pub struct AgentReport {
     pub image: String,
     /// Number of available replicas of the current pod template.
     pub updated_available: u32,
-    /// Desired number of replicas.
+    /// Desired number of replicas of the agent's Deployment.
     pub wanted: u32,
 }
 
@@ -85,7 +85,7 @@ pub struct AgentReport {
 pub struct Refusal {
     /// Value of the lane header of the request.
     pub lane: String,
-    /// The PascalCase reason.
+    /// The PascalCase reason of the refusal.
     pub reason: String,
     /// A sentence for users. The sentence does not contain values of headers, because a header can
     /// contain a secret.
@@ -106,6 +106,6 @@ pub struct EventReport {
     pub message: String,
     /// Time of the last occurrence, RFC 3339.
     pub last_seen: jiff::Timestamp,
-    /// Number of occurrences.
+    /// Number of occurrences of the event.
     pub count: u32,
 }

@@ -434,7 +434,7 @@ wire! {
         value: String,
         /// The value in effect: the configured value, or the default.
         in_effect: String,
-        /// The value that is in effect without a configured value.
+        /// The value that is in effect if no value is configured.
         default: String,
         /// The reason why the configured value is not in effect. Absent if the configured value is
         /// in effect or empty.

@@ -47,8 +47,9 @@ pub(crate) fn token(data: &[u8]) {
     );
 }
 
-/// Checks that impersonation without permission is rejected. Checks that a caller with permission
-/// becomes the user in the headers. In each case, checks that the headers are removed.
+/// Checks that the server rejects impersonation by a caller who lacks the permission. Checks that a
+/// caller who has the permission becomes the user in the impersonation headers. Checks in both
+/// cases that the server removes the headers.
 pub(crate) fn impersonation(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {

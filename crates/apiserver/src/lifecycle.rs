@@ -42,7 +42,7 @@ pub use start::{StartError, prepare};
 
 use run::Controllers;
 
-/// The resource, namespace and name of an object, without its version.
+/// The resource, namespace and name of an object. Does not contain the API version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectPath {
     /// Group and plural name of the resource.
@@ -101,7 +101,7 @@ pub enum Act {
     Create(Value),
     /// Replaces the object, if its resourceVersion is unchanged.
     Update {
-        /// The complete object.
+        /// The complete new object.
         object: Value,
         /// The subresource: `status`, `finalize`, or empty for the object itself.
         subresource: &'static str,
@@ -110,9 +110,10 @@ pub enum Act {
     Apply(Value),
     /// Deletes the object if its UID and resourceVersion match.
     Delete {
-        /// The required UID.
+        /// The UID that the stored object must have.
         uid: String,
-        /// The required resourceVersion. `None` accepts any version.
+        /// The resourceVersion that the stored object must have. `None` accepts any
+        /// resourceVersion.
         resource_version: Option<String>,
         /// The deletion propagation: whether and when dependents are deleted.
         propagation: Propagation,

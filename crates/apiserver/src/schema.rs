@@ -119,7 +119,7 @@ pub enum Shape {
     },
     /// A list.
     Array {
-        /// The schema of items.
+        /// The schema of the list items.
         items: Arc<Node>,
         /// The list type for server-side apply.
         list: ListType,

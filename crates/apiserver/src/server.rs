@@ -95,7 +95,7 @@ impl Options {
     }
 }
 
-/// Errors of [`ApiServer::open`].
+/// The reason why [`ApiServer::open`] cannot open the server.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The store cannot be opened.

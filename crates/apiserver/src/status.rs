@@ -89,7 +89,7 @@ pub enum FieldErrorKind {
     TooMany,
     /// The value has the wrong type.
     TypeInvalid,
-    /// The server failed.
+    /// The server cannot validate the value because of an internal error.
     Internal,
 }
 
@@ -218,7 +218,7 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// Creates the 403 error for a caller without authorization.
+    /// Creates the 403 error for a request that the caller is not authorized to send.
     pub fn forbidden(group: &str, resource: &str, name: &str, reason: impl fmt::Display) -> Self {
         let subject = match (resource, name) {
             ("", _) if group.is_empty() => "forbidden: ".to_owned(),

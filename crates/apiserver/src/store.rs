@@ -91,7 +91,7 @@ struct Inner {
 /// Statistics of the store, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
-    /// The last durable revision.
+    /// The last revision that is durable on disk.
     pub revision: u64,
     /// The oldest revision that a watch can start at.
     pub floor: u64,
@@ -200,7 +200,7 @@ impl Store {
             .await
     }
 
-    /// Reads the revision of an object, without its value.
+    /// Reads the revision of an object. Does not read the value of the object.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Tests of exempt writers, and of writes that do not grant permissions. The tests in
-//! `server/tests/kubernetes/admission.rs` do not include these cases.
+//! Tests of exempt writers, and of writes that do not grant permissions. These cases are not part
+//! of the tests in `server/tests/kubernetes/admission.rs`.
 
 use serde_json::json;
 

@@ -54,7 +54,7 @@ pub struct OnHub {
     pub subjects: BTreeSet<Subject>,
 }
 
-/// The key of a scope: the scope without the namespaces of the project.
+/// A scope as a map key. Does not contain the namespaces of a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScopeKey {
     Cluster,

@@ -1,4 +1,4 @@
-//! The input of grants: objects from the hub.
+//! The objects of the hub from which grants are computed.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ pub struct ProjectFacts {
     pub namespaces: Vec<String>,
 }
 
-/// The input of grants by name, without objects that are being deleted.
+/// The objects from which grants are computed, by name. Excludes objects that are being deleted.
 #[derive(Debug, Default)]
 pub struct Facts<'a> {
     /// Roles for clusters and projects.

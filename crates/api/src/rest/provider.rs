@@ -86,7 +86,7 @@ wire! {
 wire! {
     /// One step of a connection test.
     ProviderCheck {
-        /// Description of the step.
+        /// A short description of the step for users.
         what: String,
         /// True if the step succeeded.
         works: bool,

@@ -165,7 +165,8 @@ impl RoleWrite<'_> {
     }
 
     /// Reports whether the write changes only finalizers and owner references. The garbage
-    /// collector may write these fields of a role without the permissions of the role.
+    /// collector may write these fields of a role, even if the garbage collector does not have the
+    /// permissions of the role.
     fn changes_only_collection(&self) -> bool {
         self.old
             .is_some_and(|old| substance(self.object) == substance(old))

@@ -47,7 +47,7 @@ struct Retired {
     since: Timestamp,
 }
 
-/// Errors of [`Keys::from_stored`].
+/// The reason why [`Keys::from_stored`] cannot parse stored keys.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadKeysError {
     /// The text is not the JSON of [`Keys::to_stored`]. The error contains only the position,

@@ -178,7 +178,7 @@ pub(crate) enum MissingRole {
 }
 
 impl MissingRole {
-    /// Converts the error to the response of a write. As in kube-apiserver, the response names the
+    /// Converts the error to the response to a write. As in kube-apiserver, the response names the
     /// resource of the binding, not the resource of the role.
     pub(crate) fn api_error(&self, binding: RbacKind) -> ApiError {
         match self {

@@ -33,7 +33,7 @@ const LEEWAY_SECONDS: i64 = 60;
 /// Maximum number of verified tokens in the cache. Each entry takes about 1 KiB.
 const MAX_VERIFIED: usize = 4096;
 
-/// Returns the current time.
+/// A function that returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Options for issuing and verifying tokens.
@@ -134,7 +134,7 @@ impl Tokens {
         })
     }
 
-    /// Signs a token.
+    /// Creates a token with these claims, signed with the current signing key.
     pub fn issue(&self, claims: &Claims) -> Result<String, IssueError> {
         let keys = self.keys.load();
         let mut header = Header::new(Algorithm::ES256);

@@ -227,7 +227,7 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Validates an integer or percentage, and returns the integer.
+/// Validates a field that is an integer or a percentage, and returns the number.
 pub(crate) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) -> i64 {
     match field(value, name) {
         Value::String(text) => {

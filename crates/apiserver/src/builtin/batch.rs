@@ -106,7 +106,7 @@ fn select_by_uid(job: &mut Value) {
     }
 }
 
-/// Validates a new object.
+/// Validates a new Job or CronJob.
 pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     if kind == "Job" {
         generated_selector(value, found);

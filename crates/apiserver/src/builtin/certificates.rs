@@ -14,7 +14,7 @@ use crate::schema::Path;
 use crate::schema::findings::Findings;
 
 const PEM_HEAD: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// The minimum of `expirationSeconds`.
+/// The minimum value of `expirationSeconds`.
 const MIN_SECONDS: i64 = 600;
 /// The condition types that only the subresource `approval` can change.
 const APPROVAL_CONDITIONS: [&str; 2] = ["Approved", "Denied"];

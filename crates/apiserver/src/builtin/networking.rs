@@ -61,7 +61,8 @@ pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     }
 }
 
-/// Validates a new object. An Ingress must not set its class in both the field and the annotation.
+/// Validates a new object. If an Ingress sets its class in the annotation and in the field, the
+/// values must be equal.
 pub(crate) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
     validate(kind, value, found);
     let annotation = field(at(value, "metadata.annotations"), CLASS_ANNOTATION);

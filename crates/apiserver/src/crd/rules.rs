@@ -19,7 +19,7 @@ const REASONS: [&str; 4] = [
 /// objects.
 const MAX_RULE_DEPTH: u32 = 3;
 
-/// Validates the fields of rules, without compilation.
+/// Validates the fields of all rules in a schema. Does not compile the rules.
 pub(super) fn fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child(RULES);
     let breaks = |text: &str| text.contains(['\n', '\r']);

@@ -1,4 +1,4 @@
-//! Served versions of a CRD, read without compilation of rules.
+//! Reads the served versions of a CRD without compiling the CRD's rules.
 
 use serde_json::Value;
 

@@ -19,7 +19,8 @@ use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
 use crate::resource::{GroupResource, Scope};
 use crate::status::ApiError;
 
-/// The delay before a retry while the graph does not contain the latest changes of the store.
+/// The delay before the collector checks again whether the graph contains the latest changes of the
+/// store.
 const GRAPH_LAG: Duration = Duration::from_millis(100);
 
 /// The garbage collector.

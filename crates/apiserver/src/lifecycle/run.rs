@@ -26,7 +26,7 @@ const CONCURRENCY: usize = 2;
 const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_mins(5));
 
-/// Errors of a reconciliation. The runtime retries the reconciliation after an error.
+/// The reason why a reconciliation failed. The runtime retries a failed reconciliation.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
     #[error("cannot read {path}")]

@@ -21,7 +21,7 @@ pub struct ApplyOptions<'a> {
     pub manager: &'a str,
     /// True if the apply takes ownership of fields that other managers own.
     pub force: bool,
-    /// The time for `managedFields`.
+    /// The time of the write, which `managedFields` contains.
     pub now: Timestamp,
 }
 
@@ -39,7 +39,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
 /// Applies a configuration to the live object (`None` on create). Returns the merged object with
-/// its new owners, without defaults.
+/// its new field owners. Does not set defaults.
 ///
 /// # Errors
 /// [`ApplyError::Conflicts`] if other managers own applied fields with different values and `force`

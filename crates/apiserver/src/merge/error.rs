@@ -17,13 +17,13 @@ pub struct Conflict {
     pub path: Path,
 }
 
-/// Errors of [`apply`](super::apply).
+/// The reason why [`apply`](super::apply) cannot apply a configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
     /// Other managers own some of the fields.
     #[error("{}", conflict_message(.0))]
     Conflicts(Vec<Conflict>),
-    /// The request is malformed.
+    /// The server-side apply request is malformed.
     #[error("{0}")]
     BadRequest(String),
     /// The live object's `managedFields` are malformed.
@@ -85,7 +85,7 @@ impl From<ApplyError> for ApiError {
 /// Maximum number of operations in a JSON patch.
 pub(super) const MAX_OPERATIONS: usize = 10_000;
 
-/// Errors of applying a patch.
+/// The reason why a patch cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
     /// The patch is malformed. The response is 400.

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value, json};
 use super::path::PathElement;
 use super::set::Set;
 
-/// Parse errors of `FieldsV1`.
+/// The reason why `fieldsV1` cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
     /// The value or a nested value is not a JSON object.

@@ -108,38 +108,38 @@ pub struct Owned {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Managers(pub(super) BTreeMap<ManagerId, Owned>);
 
-/// Parse errors of `metadata.managedFields`.
+/// The reason why `metadata.managedFields` cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManagersError {
     /// The value is not a list of entries.
     #[error("managedFields is not a list of entries")]
     NotEntries,
-    /// The operation is unknown.
+    /// An entry has an unknown `operation`.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
-    /// The entry has no version.
+    /// An entry has no `apiVersion`.
     #[error("apiVersion must not be empty")]
     NoVersion,
-    /// The entry has no `fieldsType`.
+    /// The entry at this index has no `fieldsType`.
     #[error("missing fieldsType in managed fields entry {index}", index = .0)]
     NoFieldsType(usize),
-    /// The `fieldsType` is unknown.
+    /// An entry has an unknown `fieldsType`.
     #[error("invalid fieldsType {} in managed fields entry {index}", quote(.fields_type))]
     FieldsType {
-        /// The unknown `fieldsType`.
+        /// The unknown value of `fieldsType`.
         fields_type: String,
         /// The index of the entry.
         index: usize,
     },
-    /// The fields are malformed.
+    /// The `fieldsV1` of an entry cannot be parsed.
     #[error("error decoding set: {cause}", cause = .0)]
     Fields(#[from] FieldsError),
-    /// The time is malformed.
+    /// The `time` of the entry at this index is not RFC 3339.
     #[error("time of managed fields entry {index} is not RFC 3339", index = .0)]
     Time(usize),
 }
 
-/// Maximum number of updaters with separate entries.
+/// Maximum number of updaters for which `managedFields` contains separate entries.
 const MAX_UPDATERS: usize = 10;
 
 /// The manager that owns the merged fields of the oldest updaters.
@@ -161,7 +161,7 @@ impl Managers {
         Ok(Self(managers))
     }
 
-    /// Reports whether no manager owns a field.
+    /// Reports whether the object has no field managers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

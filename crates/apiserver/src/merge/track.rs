@@ -22,7 +22,7 @@ pub(super) enum Force {
     Yes,
 }
 
-/// Errors of ownership tracking.
+/// The reason why the new field owners cannot be computed.
 #[derive(Debug)]
 pub(super) enum TrackError {
     Conflicts(Vec<Conflict>),

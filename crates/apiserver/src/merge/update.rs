@@ -15,7 +15,7 @@ use super::value::is_unprintable;
 pub struct UpdateOptions<'a> {
     /// The manager's name, from [`manager_name`].
     pub manager: &'a str,
-    /// The time for `managedFields`.
+    /// The time of the write, which `managedFields` contains.
     pub now: Timestamp,
 }
 

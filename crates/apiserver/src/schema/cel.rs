@@ -161,7 +161,7 @@ pub(crate) fn uses_old_self(expression: &str) -> bool {
     })
 }
 
-/// The error of an exhausted cost budget.
+/// The error of a rule whose cost exceeds the remaining cost budget.
 struct BudgetExceeded;
 
 struct Run {

@@ -12,7 +12,7 @@ use super::definition::is_zero;
 use super::{FieldEncoding, GoStruct, Node, Shape, report_unknown};
 use drover_quantity::{Quantity, QuantityError};
 
-/// Errors of decoding a built-in object.
+/// The reason why a built-in object cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The value has the wrong type.
@@ -28,7 +28,7 @@ pub enum DecodeError {
     /// The value is not a time.
     #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
     Time {
-        /// The invalid value.
+        /// The value that is not a time.
         text: String,
         /// The expected layout, in the notation of Go's package `time`.
         layout: &'static str,

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Errors of parsing a field selector, with kube-apiserver's messages.
+/// The reason why a field selector cannot be parsed. The messages are kube-apiserver's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
-    /// The selector contains a term without operator.
+    /// A term of the selector has no operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
     Term {
-        /// The complete selector.
+        /// The complete text of the selector.
         selector: String,
-        /// The term without operator.
+        /// The term that has no operator.
         term: String,
     },
     /// A backslash precedes a character that needs no escape.

@@ -132,7 +132,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Returns all validation errors of a requirement, without duplicates.
+/// Returns all distinct validation errors of a requirement.
 fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
     let mut faults: Vec<String> = key_fault("key", key).into_iter().collect();
     if let Some(reason) = count_fault(operator, values.len()) {

@@ -245,7 +245,7 @@ impl Target {
         Ok(object)
     }
 
-    /// Converts an object to the stored version, without its resourceVersion.
+    /// Converts an object to the stored version, and removes the resourceVersion.
     pub(crate) fn store(&self, mut object: Value) -> Value {
         metadata::remove(&mut object, "resourceVersion");
         if !self.resource.storage {

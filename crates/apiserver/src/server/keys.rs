@@ -52,7 +52,7 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
 
 /// Interval between two checks of the key's age.
 const CHECK_INTERVAL: Duration = Duration::from_hours(1);
-/// Timeout of one rotation.
+/// Timeout of one rotation of the signing key.
 const TIMEOUT: Duration = Duration::from_mins(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), CHECK_INTERVAL);
 

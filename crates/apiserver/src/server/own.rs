@@ -1,5 +1,5 @@
-//! The API for the server's own controllers. The API calls the request handlers without queue and
-//! audit.
+//! The API for the server's own controllers. The API calls the request handlers directly. The calls
+//! bypass the request queues and the audit hook.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ const PAGE_SIZE: usize = 500;
 /// Maximum number of concurrent deletions.
 const CONCURRENCY: usize = 64;
 
-/// Errors of deleting unserved objects.
+/// The reason why the server cannot delete unserved objects.
 #[derive(Debug, thiserror::Error)]
 pub enum UnservedError {
     /// The objects of a kind cannot be listed.

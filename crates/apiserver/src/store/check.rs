@@ -14,13 +14,13 @@ const MAX_PROBLEMS: usize = 20;
 /// The content and the problems of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The schema version.
+    /// The version of the store's database schema.
     pub schema: u32,
-    /// The last revision.
+    /// The last revision of the store.
     pub revision: u64,
     /// The number of restores from a backup, plus one.
     pub epoch: u64,
-    /// The number of objects.
+    /// The number of objects in the store.
     pub objects: u64,
     /// The number of changes in the history.
     pub changes: u64,

@@ -20,7 +20,7 @@ const GAP: u64 = 1_000_000_000;
 /// The behaviour if the target of a restore exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// The restore fails.
+    /// The restore fails, and the existing store stays unchanged.
     Deny,
     /// The restore replaces the existing store. The replaced store gets a new name with the suffix
     /// `-replaced`. The suffix also contains a number if this name exists.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::stored::{Malformed, Stored};
 
-/// Errors of opening a store.
+/// The reason why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store is already open in this process or in a different process.
@@ -66,7 +66,7 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
 }
 
-/// Errors of reading an object.
+/// The reason why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Too many reads are waiting.
@@ -96,7 +96,7 @@ pub enum StoreError {
     },
 }
 
-/// Errors of listing objects.
+/// The reason why objects cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// The revision is older than the history.
@@ -111,7 +111,7 @@ pub enum ListError {
         /// The latest revision.
         current: u64,
     },
-    /// The read failed.
+    /// The store cannot read the objects.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -122,7 +122,7 @@ impl From<rusqlite::Error> for ListError {
     }
 }
 
-/// Errors of committing a change.
+/// The reason why the store cannot confirm a change.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// The object does not have the expected state. Contains the current object, or `None` if the
@@ -144,7 +144,7 @@ pub enum CommitError {
     /// Too many changes are waiting. The change was not committed.
     #[error("cannot write the store: too many changes are waiting; try again")]
     Busy,
-    /// The value is malformed.
+    /// The new value of the object is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// The disk failed. The outcome is unknown: the change may have been committed.
@@ -155,7 +155,7 @@ pub enum CommitError {
     Closed,
 }
 
-/// Errors of starting a watch.
+/// The reason why a watch cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The revision is older than the history.
@@ -206,16 +206,16 @@ impl From<StoreError> for WatchEnd {
     }
 }
 
-/// Errors of backup and restore.
+/// The reason why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The target file exists.
+    /// A file already exists at the target path.
     #[error("cannot create {path}: the file already exists", path = .0.display())]
     Exists(PathBuf),
     /// The replaced store or the copy cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The copy is inconsistent.
+    /// The consistency check of the copy found problems.
     #[error("cannot copy {path}: the file is damaged: {details}", details = problems.join("; "))]
     Unsound {
         /// The path of the file.

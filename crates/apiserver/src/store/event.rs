@@ -92,7 +92,7 @@ impl Notice {
         })
     }
 
-    /// Returns the line of a watch without selector and transformation:
+    /// Returns the line for watches that have no selector and no transformation:
     /// `{"type":"ADDED","object":{…}}` and a newline. All watches share the encoded line.
     pub fn frame(&self) -> Bytes {
         self.frame.get_or_init(|| self.event.write_frame()).clone()

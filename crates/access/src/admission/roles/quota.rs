@@ -24,7 +24,7 @@ pub enum QuotaError {
         field: String,
         /// Value of the field, as written by the user.
         value: String,
-        /// The parse error.
+        /// The error of the quantity parser.
         source: QuantityError,
     },
     /// The value is negative.

@@ -132,7 +132,7 @@ impl Claims {
         format!("JTI={}", self.jti)
     }
 
-    /// Returns the user of the token, without implicit groups.
+    /// Returns the user of the token. The result does not contain implicit groups.
     pub(crate) fn caller(&self) -> Caller {
         let account = &self.subject.serviceaccount;
         let user = ServiceAccountName::new(&self.subject.namespace, &account.name);

@@ -100,7 +100,7 @@ pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
     status
 }
 
-/// Removes empty names.
+/// Returns the names of a CRD without the fields that are empty.
 fn without_empty(names: &Value) -> Value {
     let names = names.as_object().into_iter().flatten();
     names

@@ -34,7 +34,7 @@ pub(crate) struct Expression {
     pub(super) depth: usize,
 }
 
-/// The required result type.
+/// The type that the result of an expression must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultType {
     /// A boolean, which a rule returns.

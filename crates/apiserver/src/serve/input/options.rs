@@ -28,7 +28,7 @@ pub enum FieldValidation {
 /// The mode of a write: dry run or persistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
-    /// A dry run: run all stages without storing the result.
+    /// A dry run: run all stages, but do not store the result.
     All,
     /// Not a dry run: store the result.
     No,

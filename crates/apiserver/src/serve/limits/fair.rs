@@ -13,7 +13,7 @@ use crate::status::ApiError;
 /// Limits on concurrent and waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencyLimits {
-    /// Maximum number of concurrent requests, without watches.
+    /// Maximum number of concurrent requests. Watches do not count.
     pub running: usize,
     /// Maximum number of concurrent requests of one caller.
     pub running_of_one: usize,

@@ -97,7 +97,7 @@ impl HeavyWorkLimiter {
         self.0.acquire().await.ok()
     }
 
-    /// Reports whether no permit is free.
+    /// Reports whether all permits are in use.
     #[cfg(test)]
     pub(crate) fn is_full(&self) -> bool {
         self.0.available_permits() == 0

@@ -34,7 +34,7 @@ const VERSION: &str = "meta.k8s.io/v1";
 const LATEST: i64 = -1;
 
 impl Position {
-    /// Encodes the position as a token, without the key prefix.
+    /// Encodes the position as a token. The token does not contain the key prefix.
     pub fn encode(&self, prefix: &str) -> String {
         let start = self.after.strip_prefix(prefix).unwrap_or(&self.after);
         let token = Token {

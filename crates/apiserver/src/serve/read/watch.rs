@@ -34,12 +34,12 @@ use event::Encoder;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// Time between the last bookmark and the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// Minimum lifetime in seconds of a watch without timeout. The server adds a random time of at most
-/// the same length.
+/// Minimum lifetime, in seconds, of a watch whose request has no timeout. The server adds a random
+/// time of at most the same length.
 const MIN_LIFETIME_SECS: u64 = 1800;
 /// Maximum lifetime of a watch.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
-/// Target size in bytes of a chunk, which contains several lines.
+/// Target size of a chunk of several lines, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Responds to a watch request for a collection.

@@ -18,7 +18,7 @@ use crate::serve::write::patch::Patch;
 use crate::serve::write::replace::{Replace, Source};
 use crate::status::ApiError;
 
-/// The target and the manager of a write.
+/// The target and the field manager of a controller's write.
 pub(crate) struct ControllerWrite<'o> {
     pub(crate) shared: &'o Arc<Shared>,
     pub(crate) caller: Caller,

@@ -25,26 +25,26 @@ static MESSAGES: LazyLock<BTreeMap<String, Vec<Field>>> = LazyLock::new(|| {
         .expect("protobuf.json has the format of xtask, which the tests of this module check")
 });
 
-/// Errors of decoding a Protobuf body.
+/// The reason why a Protobuf body cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ProtobufError {
-    /// The prefix is missing.
+    /// The body does not start with the prefix of Protobuf bodies.
     #[error(
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
     )]
     Prefix,
-    /// The message is truncated.
+    /// The body ends before the end of a message.
     #[error("unexpected EOF")]
     End,
     /// The message contains a number that is too long, or an unknown wire type.
     #[error("proto: illegal wireType or tag")]
     Wire,
-    /// The kind is unknown.
+    /// The decoder does not support the kind of the object.
     #[error("no kind {kind:?} is registered for version {version:?}")]
     Kind {
-        /// The unknown kind.
+        /// The unsupported kind.
         kind: String,
-        /// The version of the unknown kind.
+        /// The API version of the unsupported kind.
         version: String,
     },
     /// The message contains a text that is not UTF-8.
