@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn address_is_reported_after_sign_ins_of_five_users_within_a_day() {
+    fn shared_address_is_reported_after_sign_ins_of_five_users_within_a_day() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..4 {
             sources.record_at(&user(n), address(1), now);

@@ -158,7 +158,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ca_file_with_a_private_key_is_rejected_without_showing_the_key() {
+    fn error_for_a_ca_file_with_a_private_key_hides_the_key() {
         let Authority { pem, .. } = Authority::new();
         let key = KeyPair::generate().unwrap().serialize_pem();
         let sealed = key.replace("PRIVATE", "ENCRYPTED PRIVATE");

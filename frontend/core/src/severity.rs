@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_ready_replicas_are_failing_and_zero_desired_replicas_are_idle() {
+    fn workload_without_ready_replicas_is_failing_and_without_desired_replicas_is_idle() {
         assert_eq!(Severity::of_ready(0, 3), Severity::Failing);
         assert_eq!(Severity::of_ready(2, 3), Severity::Degraded);
         assert_eq!(Severity::of_ready(3, 3), Severity::Healthy);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn code_blocks_and_short_cells_are_skipped() {
+    fn wording_sample_omits_code_blocks_and_short_table_cells() {
         let text = "```sh\nrun this command with care\n```\n| `a b c d e` | The server reads its file |\n|---|---|\n";
         assert_eq!(texts(text), pairs(&[(4, "The server reads its file")]));
     }

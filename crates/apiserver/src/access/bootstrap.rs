@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn bootstrap_roles_allow_anonymous_version_and_authenticated_discovery() {
+    fn anonymous_users_can_read_the_version_and_authenticated_users_can_read_discovery() {
         let rbac = fresh_index();
         let path = |caller: &Caller, path: &'static str| {
             let target = Target::Path(path);

@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn event_of_a_key_is_published_to_all_its_prefixes() {
+    fn event_of_a_key_is_published_to_watchers_of_all_prefixes_of_the_key() {
         let all: Vec<&str> = topics("/core/pods/ns/a").collect();
         assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
         for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {

@@ -219,7 +219,7 @@ fn raw_extension_is_owned_as_a_single_field() {
 }
 
 #[test]
-fn status_fields_are_owned_through_the_status_endpoint_only() {
+fn status_fields_receive_owners_only_by_writes_to_the_status_subresource() {
     let (main, status) = (
         kind("apps", "deployments", ""),
         kind("apps", "deployments", "status"),

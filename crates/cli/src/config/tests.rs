@@ -58,7 +58,7 @@ fn config_file_readable_by_other_users_is_rejected_with_advice() {
 }
 
 #[test]
-fn error_about_an_invalid_file_shows_the_position_and_not_the_token() {
+fn error_of_invalid_config_file_shows_the_line_and_hides_the_token() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
     for text in [

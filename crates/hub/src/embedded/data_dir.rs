@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn hub_folder_becomes_private_if_it_was_public() {
+    fn public_hub_folder_is_made_private() {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = DataDir::new(folder.path().join("data"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

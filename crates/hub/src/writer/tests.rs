@@ -68,7 +68,7 @@ async fn write_waits_until_store_contains_written_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn write_without_wait_or_without_store_returns_after_response_of_hub() {
+async fn writer_without_store_wait_returns_after_the_response_of_the_hub() {
     let (api, _) = hub();
     let store = Store::new(Changed::default());
     store.replace(vec![object("1")]);

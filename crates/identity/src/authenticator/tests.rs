@@ -102,7 +102,7 @@ fn cookie(text: &str) -> HeaderMap {
 }
 
 #[tokio::test]
-async fn session_cookie_is_valid_only_with_a_browser_or_password_change_token() {
+async fn session_cookie_is_valid_only_if_the_cookie_contains_a_browser_or_password_change_token() {
     use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
     for (purpose, by_bearer, by_cookie) in [
         (Browser, false, true),

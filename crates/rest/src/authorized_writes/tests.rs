@@ -46,7 +46,7 @@ fn failure(code: u16) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn created_object_is_deleted_by_its_uid_if_its_owner_binding_fails() {
+async fn created_object_is_deleted_by_uid_if_creation_of_its_owner_binding_fails() {
     let created: Cluster = serde_json::from_value(json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Cluster",
         "metadata": { "name": "shop", "uid": "1" }, "spec": {},

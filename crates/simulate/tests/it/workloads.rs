@@ -176,7 +176,7 @@ async fn unschedulable_pod_reports_the_reason_and_runs_after_resources_are_free(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failure_annotation_sets_the_pod_status_of_a_real_failure() {
+async fn failure_annotation_produces_the_same_pod_status_as_a_real_failure() {
     let stage = Stage::of(Plan::empty(1)).await;
     for (name, case) in [
         ("crashing", "CrashLoopBackOff"),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn log_search_continues_at_the_first_match_after_the_last_match() {
+    fn log_search_wraps_from_the_last_match_to_the_first_match() {
         assert_eq!(step(0, None, true), None);
         assert_eq!(step(3, None, true), Some(0));
         assert_eq!(step(3, Some(2), true), Some(0));

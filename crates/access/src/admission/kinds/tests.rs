@@ -116,7 +116,7 @@ fn only_server_deletes_enabled_administrator() {
 }
 
 #[test]
-fn administrator_cannot_have_owner() {
+fn administrator_cannot_receive_an_owner_reference() {
     let owned = |administrator| {
         let mut user = user(administrator, true);
         user["metadata"] = json!({ "ownerReferences": [{ "kind": "ConfigMap", "uid": "1" }] });

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn table_of_status_or_discovery_document_is_not_acceptable() {
+    fn request_for_a_table_of_a_status_or_discovery_document_is_rejected() {
         let mut headers = HeaderMap::new();
         headers.insert(
             ACCEPT,

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn request_info_reads_watch_and_exact_name_from_the_query() {
+    fn verb_watch_and_object_name_are_derived_from_the_query() {
         let info = parse(&Method::GET, "/api/v1/nodes", true, Some("n1"));
         assert_eq!(info.verb, "watch");
         assert_eq!(info.resource.unwrap().name, "n1");

@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn merge_patch_of_the_difference_of_two_objects_converts_first_into_second(
+    fn merge_patch_with_the_difference_of_two_objects_converts_the_first_into_the_second(
         from in any_object(), to in any_object(),
     ) {
         let patch = difference(from.as_object().unwrap(), to.as_object().unwrap());

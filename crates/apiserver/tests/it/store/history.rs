@@ -159,7 +159,7 @@ async fn number_of_history_changes_is_limited() {
 }
 
 #[tokio::test]
-async fn short_lived_kinds_have_shorter_history() {
+async fn history_of_kinds_with_short_lived_objects_is_shorter() {
     let fixture = fixture_with(StoreOptions {
         short_history: Duration::ZERO,
         ring_changes: 0,

@@ -92,7 +92,7 @@ fn user_lane_can_impersonate_only_users_and_groups_with_grants() {
 }
 
 #[test]
-fn cluster_role_is_named_by_role_uid_and_bound_in_cluster_or_project_namespaces() {
+fn cluster_role_name_contains_role_uid_and_bindings_are_in_cluster_or_project_namespaces() {
     let mut rights = read_pods();
     rights.external.insert("view".to_owned());
     let shop = DownstreamScope::Project(

@@ -130,7 +130,7 @@ fn q(own: &str) -> Project {
 }
 
 #[test]
-fn project_owns_existing_namespace_only_with_stored_uid_or_adoption() {
+fn project_owns_existing_namespace_only_if_its_uid_is_stored_or_adoption_is_requested() {
     let (none, there) = (Vec::new, vec![OwnershipProblem::Exists]);
     check(vec![
         (

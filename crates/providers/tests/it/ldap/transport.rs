@@ -155,7 +155,7 @@ async fn ldap_server_without_response_returns_error_unavailable() {
 }
 
 #[tokio::test]
-async fn ldap_responses_are_classified_as_outage_or_invalid() {
+async fn failed_ldap_refresh_returns_an_outage_configuration_or_invalid_response_error() {
     let authority = Authority::new();
     let bound = answer(BIND_ID, BOUND, 0);
     let search = |code| vec![bound.clone(), answer(SEARCH_ID, DONE, code)];

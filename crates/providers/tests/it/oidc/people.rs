@@ -100,7 +100,7 @@ fn groups_are_read_from_the_configured_claim_path() {
 }
 
 #[test]
-fn group_ids_are_encoded_uniquely_and_fit_into_group_names() {
+fn encoded_group_ids_are_unique_and_valid_in_group_names() {
     let token = json!({"groups": ["Domain Admins", "Domain%20Admins", "größe", "a:b", "/team/x", "a\nb", "", "x".repeat(253), "x".repeat(254), "ü".repeat(85)]});
     let person = person("groups", &token, &json!({})).unwrap();
     let found: Vec<(&str, &str)> = person

@@ -138,7 +138,7 @@ fn token_with_a_wrong_claim_is_rejected() {
 }
 
 #[test]
-fn token_with_boundary_values_is_accepted() {
+fn token_with_unusual_but_valid_claims_is_accepted() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
     for change in [

@@ -145,7 +145,7 @@ fn ages_in_table_cells_increase_with_time() {
 }
 
 #[test]
-fn table_columns_are_sorted_by_their_type() {
+fn table_rows_are_sorted_by_the_type_of_the_selected_column() {
     let pods = pods();
     let rows = vec![
         row(&pods, &["web-10", "2/3", "Running", "10", "1m"]),
