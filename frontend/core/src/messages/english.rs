@@ -384,7 +384,7 @@ catalogue! {
         sets(label: &str, count: usize) = format!("sets {label} on {clusters}", clusters = counted(count, "cluster", "clusters"));
         sets_and_changes(label: &str, new: usize, changed: usize, previous_values: &str) = format!("sets {label} on {clusters}, changes the label on {changed} ({previous_values})", clusters = counted(new, "cluster", "clusters"));
         and_already_set(count: usize) = format!("; already set on {count}");
-        not_present(key: &str) = format!("no selected cluster has {key}");
+        not_present(key: &str) = format!("no selected cluster has the label {key}");
         removes(key: &str, count: usize, previous_values: &str) = format!("removes {key} from {clusters} ({previous_values})", clusters = counted(count, "cluster", "clusters"));
         and_without(count: usize) = format!("; {count} without this label");
         before(values: &str) = format!("before: {values}");
@@ -623,8 +623,8 @@ catalogue! {
         part_namespace(name: &str) = format!("Namespace {name}");
         part_quota(name: &str) = format!("Quota of {name}, project total");
         part_namespace_quota(name: &str) = format!("Quota of {name}, per namespace");
-        part_request(name: &str) = format!("Request of {name}");
-        part_limit(name: &str) = format!("Limit of {name}");
+        part_request(name: &str) = format!("Default {name} request");
+        part_limit(name: &str) = format!("Default {name} limit");
         part_changed(field: &str, new_value: &str, old_value: &str) = format!("{field}: {new_value}, before: {old_value}");
         part_set(field: &str, new_value: &str) = format!("{field}: {new_value}");
         part_removed(field: &str) = format!("{field}: removed");
@@ -1072,13 +1072,13 @@ catalogue! {
         audit_of_user = "Audit log of this user";
         groups = "Groups";
         local_only = "No identity provider is linked. The user can sign in only with a local password.";
-        no_sign_in = "No sign-in: the user is disabled, and no identity provider is linked.";
+        no_sign_in = "Cannot sign in: the user is disabled, and no identity provider is linked.";
         refreshed(user: &str) = format!("Refreshed the identities of {user}.");
         refresh = "Refresh from providers";
         link_menu = "Link identity…";
         unlink_named(provider: &str) = format!("Unlink {provider}");
         unlink_menu = "Unlink…";
-        ignored_groups(count: u32) = format!("{count} more groups are ignored: their IDs are invalid in group names.");
+        ignored_groups(count: u32) = format!("{count} more groups are ignored: their IDs contain characters that are invalid in group names.");
         login(name: &str) -> Rich = Rich::from("as ") + strong(name.to_owned());
         last_confirmed(ago: &str) = format!("Last confirmed {ago}");
         group = "Group";

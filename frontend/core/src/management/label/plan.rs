@@ -252,7 +252,7 @@ mod tests {
             words(&plan),
             [
                 "env=prod is already set on 1 cluster",
-                "no selected cluster has zone"
+                "no selected cluster has the label zone"
             ]
         );
         assert!(plan.lines.iter().all(Line::is_idle) && plan.patches.is_empty());
