@@ -13,7 +13,7 @@ use crate::drover::{DemoOptions, DemoServer, DroverError};
 use crate::program::ProgramError;
 use crate::tools::{BuildError, Tool};
 
-/// Timeout of all tests of a Playwright project together.
+/// Timeout for a run of all tests of a Playwright project.
 const PROJECT_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of the installation of the npm packages.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);

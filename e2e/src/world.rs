@@ -142,14 +142,14 @@ impl World {
         })
     }
 
-    /// Returns kubectl with a direct connection to the cluster `east`. The user has the same
-    /// permissions as the administrator has through Drover.
+    /// Returns a kubectl command with a direct connection to the cluster `east`. The user has the
+    /// same permissions as the administrator has through Drover.
     pub fn direct(&self) -> CommandLine {
         self.direct.clone()
     }
 
-    /// Returns kubectl with a connection to the cluster `east` through Drover. The kubeconfig
-    /// contains a token of the administrator.
+    /// Returns a kubectl command with a connection to the cluster `east` through Drover. The
+    /// kubeconfig contains a token of the administrator.
     pub fn through(&self) -> CommandLine {
         self.through.clone()
     }

@@ -67,8 +67,8 @@ pub(crate) fn position(bytes: &[u8]) {
     assert_eq!(written.parse(), Ok(position));
 }
 
-/// Checks that the rules review any `AdmissionReview` without a panic, never restrict the server,
-/// and allow updates that leave Drover's objects unchanged.
+/// Checks that the admission rules do not panic for any `AdmissionReview`. Also checks that the
+/// rules allow every write of the server, and updates that do not change Drover's objects.
 pub(crate) fn review(bytes: &[u8]) {
     let Ok(requested) = review::parse(bytes) else {
         return;

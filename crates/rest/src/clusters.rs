@@ -1,4 +1,4 @@
-//! Routes of clusters.
+//! Routes that list, return, create and delete clusters.
 
 use axum::extract::State;
 use drover_api::group::LOCAL_CLUSTER;

@@ -46,7 +46,7 @@ use drover_identity::{
     SignInSources,
 };
 
-/// State that all handlers share. Clones are cheap.
+/// The state that all handlers share. Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct RestState {
     /// The hub.

@@ -1,4 +1,4 @@
-//! Routes of projects.
+//! Routes that list, return, create, change and delete projects.
 
 use std::time::Duration;
 

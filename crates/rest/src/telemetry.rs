@@ -18,7 +18,7 @@ use drover_identity::caller::check_administrator;
 use drover_identity::caller::identify;
 use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
 
-/// State that the telemetry routes share.
+/// The state that the telemetry routes share.
 #[derive(Clone)]
 pub struct Telemetry {
     /// Metrics of the server.

@@ -118,7 +118,7 @@ impl DecisionBuilder {
     }
 
     /// Returns true if `pause` has passed since `since`. If not, requests a decision at the end of
-    /// `pause`. If the sum exceeds the range of timestamps, the decision never occurs.
+    /// `pause`. The time is limited to the maximum timestamp.
     fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
         self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }

@@ -37,7 +37,7 @@ use crate::BoxError;
 use crate::budget::TunnelBudget;
 use sweep::Registry;
 
-/// State shared by all clones of a [`Tunnel`], its streams and its driver.
+/// The state that all clones of a [`Tunnel`], the tunnel's streams and its driver share.
 #[derive(Debug)]
 struct Shared {
     budget: Arc<TunnelBudget>,
@@ -53,7 +53,7 @@ struct Shared {
     closed: watch::Sender<Option<ClosedReason>>,
     /// Reason why the server closes the tunnel. The driver reads the reason.
     close: watch::Sender<Option<Arc<str>>>,
-    /// Requests for a ping. The driver responds with the round-trip time.
+    /// Channel for ping requests. The driver responds to each request with the round-trip time.
     probes: mpsc::Sender<oneshot::Sender<Duration>>,
     last_round_trip: Arc<Mutex<Option<Duration>>>,
 }

@@ -43,7 +43,7 @@ pub struct Accepted(Vec<Entry>);
 struct Entry {
     script: String,
     step: String,
-    /// Paths at which the responses may differ. The entry accepts no additional path.
+    /// Paths at which the responses may differ. The entry accepts differences only at these paths.
     paths: Vec<String>,
     #[serde(rename = "reason")]
     _reason: String,

@@ -329,7 +329,8 @@ fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     normal["resourceVersion"] = word.into();
 }
 
-/// Returns the claims of a token. Replaces times with their distance from the time of issue.
+/// Returns the claims of a token. Replaces each time with the number of seconds since the token was
+/// issued.
 fn claims(part: &str) -> Option<Value> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     let mut claims: Value = serde_json::from_slice(&bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Watches that scripts open in one step and read in later steps.
+//! The watches that scripts open in one step and read in later steps.
 
 use std::time::Duration;
 

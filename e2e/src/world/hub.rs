@@ -97,7 +97,7 @@ impl Hub {
         }
     }
 
-    /// Returns kubectl for the hub. For an external hub, kubectl connects directly as the
+    /// Returns a kubectl command for the hub. For an external hub, kubectl connects directly as the
     /// administrator. For an embedded hub, kubectl connects through the server to the cluster
     /// `local`.
     pub fn command_line(&self) -> CommandLine {

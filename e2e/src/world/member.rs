@@ -108,8 +108,8 @@ impl Member {
         Ok(outcome?)
     }
 
-    /// Returns kubectl with a direct connection to the cluster. The user has the same permissions
-    /// as an administrator of the server has through Drover.
+    /// Returns a kubectl command with a direct connection to the cluster. The user has the same
+    /// permissions as an administrator of the server has through Drover.
     pub async fn direct(&self) -> Result<CommandLine, WorldError> {
         let file = self.cluster.folder().join("direct.kubeconfig");
         let identity = self.cluster.identity(DIRECT_USER, None);

@@ -63,8 +63,8 @@ impl TestUser {
         self.drover.clone()
     }
 
-    /// Returns kubectl with the kubeconfig in the user's home folder. `drover cluster kubeconfig
-    /// --merge` has written this kubeconfig.
+    /// Returns a kubectl command with the kubeconfig in the user's home folder. `drover cluster
+    /// kubeconfig --merge` has written this kubeconfig.
     pub fn kubectl(&self) -> CommandLine {
         self.kubectl.clone()
     }

@@ -455,7 +455,7 @@ async fn as_account(installed: &Installed, namespace: &str, name: &str) {
     account.run(["get", "configmaps"]).await.unwrap();
 }
 
-/// Returns kubectl for the cluster `local` with this bearer token.
+/// Returns a kubectl command for the cluster `local` with this bearer token.
 fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     let server = format!("{}/k8s/clusters/local", installed.url);
     // This connection skips certificate checks. Other tests check the server's certificate.

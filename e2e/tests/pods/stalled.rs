@@ -66,7 +66,7 @@ pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut Worl
         .unwrap();
 }
 
-/// Starts `kubectl logs -f` processes and pauses each one after its first output.
+/// Starts `kubectl logs -f` processes and pauses each process after its first output.
 async fn stalled_readers(world: &World) -> Vec<Running> {
     let logs = world.scratch("stalled").unwrap();
     let mut readers = Vec::new();

@@ -48,7 +48,7 @@ async fn account(world: &World, name: &str) -> String {
     token.trim().to_owned()
 }
 
-/// Returns kubectl with a kubeconfig that contains `token` and Drover's URL of `cluster`.
+/// Returns a kubectl command with a kubeconfig that contains `token` and Drover's URL of `cluster`.
 fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
     let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
     let own = crate::wire::token(world);

@@ -72,7 +72,8 @@ impl Demo {
         self.server.as_ref().unwrap()
     }
 
-    /// Returns kubectl with the kubeconfig that `drover cluster kubeconfig` prints for a cluster.
+    /// Returns a kubectl command with the kubeconfig that `drover cluster kubeconfig` prints for a
+    /// cluster.
     async fn kubectl(&self, cluster: &str) -> CommandLine {
         let server = self.server();
         let file = server.folder().join(format!("kubeconfig-{cluster}"));

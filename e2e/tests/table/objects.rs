@@ -354,8 +354,8 @@ fn rights() -> Vec<Row> {
     ]
 }
 
-/// Runs `kubectl auth whoami`, and asserts the user name separately for each connection. Users have
-/// a different name in clusters through Drover.
+/// Runs `kubectl auth whoami`, and asserts the user name separately for each connection. The user
+/// has a different name if the request passes through Drover.
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;

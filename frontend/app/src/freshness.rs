@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::clock::time_of_day;
 
-/// The freshness of a list's data.
+/// States whether the data of a list is loading, live or stale.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Freshness {
     /// The first response has not arrived.

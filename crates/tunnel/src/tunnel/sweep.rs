@@ -13,7 +13,7 @@ use super::error::AbortReason;
 use super::stream::Stream;
 use crate::budget::TunnelBudget;
 
-/// Streams of a tunnel whose response head has arrived.
+/// The streams whose response heads have arrived through a tunnel.
 #[derive(Debug)]
 pub(super) struct Registry {
     streams: Mutex<BTreeMap<u32, Tracked>>,

@@ -1,4 +1,4 @@
-//! Lists of the `/v1` API. The page polls the lists while the tab is visible.
+//! The lists of the `/v1` API. The page polls the lists while the tab is visible.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -66,8 +66,8 @@ impl Log {
         self.add(entry);
     }
 
-    /// Adds a line, unless the log contains the line from before an interruption. Returns true if
-    /// the line is new.
+    /// Adds a new line. Ignores a line that the log received before an interruption. Returns true
+    /// if the line is new.
     pub fn push_new(&mut self, raw: &[u8], position: Option<&mut ResumePosition>) -> bool {
         let entry = Entry::read(raw);
         let is_new = position.is_none_or(|position| position.is_new(&entry));

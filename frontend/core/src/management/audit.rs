@@ -1,4 +1,4 @@
-//! Queries of the audit log, and texts for audit records.
+//! The queries of the audit log, and the texts for audit records.
 
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};

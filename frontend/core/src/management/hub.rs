@@ -25,8 +25,8 @@ pub struct ApiVersion {
 }
 
 impl ApiVersion {
-    /// Formats the version: `embedded, Kubernetes API v1.36.3` or `Kubernetes v1.36.1`. The
-    /// compiler `rustc` identifies the embedded API.
+    /// Formats the version: `embedded, Kubernetes API v1.36.3` or `Kubernetes v1.36.1`. The API is
+    /// embedded if its version response contains the compiler `rustc`.
     pub fn words(&self) -> String {
         match self.compiler.as_str() {
             "rustc" => t().about.embedded_hub(&self.git_version),

@@ -1266,7 +1266,7 @@ catalogue! {
         none = "none";
     }
 
-    /// States and fields of pods and containers.
+    /// The states and fields of pods and containers.
     pods: Pods {
         init = "init";
         sidecar = "sidecar";
@@ -1350,7 +1350,7 @@ catalogue! {
         best_effort = "BestEffort: evicted first under node pressure";
     }
 
-    /// States and fields of workloads, jobs and nodes.
+    /// The states and fields of workloads, jobs and nodes.
     workloads: Workloads {
         deployment_by_replica_set(deployment: &str, replica_set: &str) = format!("Deployment {deployment}, by ReplicaSet {replica_set}");
         complete = "complete";

@@ -29,7 +29,7 @@ use delete::{DeleteTokens, TokenDeletion};
 
 const SCREEN: &str = "/tokens";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const TOKENS: ListKind = ListKind {
     noun: Noun::Tokens,
     lines: 8,

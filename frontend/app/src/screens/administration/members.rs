@@ -26,7 +26,7 @@ use columns::{BY_DEFAULT, MemberRow, columns};
 use grant::GrantRole;
 use remove::{Removal, RemoveRole};
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const MEMBERS: ListKind = ListKind {
     noun: Noun::Members,
     lines: 4,

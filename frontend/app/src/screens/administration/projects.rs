@@ -26,7 +26,7 @@ pub(crate) use one::ProjectPage;
 const PATH: &str = "/v1/projects";
 const SCREEN: &str = "/projects";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const PROJECTS: ListKind = ListKind {
     noun: Noun::Projects,
     lines: 6,

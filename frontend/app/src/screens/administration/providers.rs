@@ -31,7 +31,7 @@ pub(crate) use one::ProviderPage;
 const PATH: &str = "/v1/auth-providers";
 const SCREEN: &str = "/providers";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const PROVIDERS: ListKind = ListKind {
     noun: Noun::IdentityProviders,
     lines: 4,

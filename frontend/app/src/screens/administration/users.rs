@@ -31,7 +31,7 @@ pub(crate) use one::UserPage;
 const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const USERS: ListKind = ListKind {
     noun: Noun::Users,
     lines: 6,

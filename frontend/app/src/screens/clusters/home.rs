@@ -39,7 +39,7 @@ pub(crate) const fn tone(health: Health) -> Tone {
 
 const SCREEN: &str = "/";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const CLUSTERS: ListKind = ListKind {
     noun: Noun::Clusters,
     lines: 8,

@@ -1,4 +1,4 @@
-//! States and overview fields of Jobs and CronJobs.
+//! The states and overview fields of Jobs and CronJobs.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! States and overview fields of Nodes.
+//! The states and overview fields of Nodes.
 
 use serde_json::Value;
 

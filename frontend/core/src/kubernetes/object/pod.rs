@@ -1,4 +1,4 @@
-//! States and overview fields of Pods.
+//! The states and overview fields of Pods.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! States and overview fields of Deployments, StatefulSets and DaemonSets.
+//! The states and overview fields of Deployments, StatefulSets and DaemonSets.
 
 use serde_json::Value;
 

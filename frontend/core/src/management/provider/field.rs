@@ -86,7 +86,7 @@ impl Field {
 
 type Text = fn(&Providers) -> &'static str;
 
-/// The path of the base DN of groups. Without the base DN, the spec has no groups.
+/// The path of the base DN of groups. Without the base DN, the spec contains no group settings.
 pub(super) const GROUPS_BASE: &str = "spec.ldap.groups.base";
 
 const OIDC: &[Field] = &[

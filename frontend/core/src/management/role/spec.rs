@@ -172,8 +172,8 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the label and the value of the role's flag: locked for a RoleTemplate, or granted to
-    /// new users for a GlobalRole.
+    /// Returns the label and the value of the role's checkbox: `locked` of a RoleTemplate, or
+    /// `newUserDefault` of a GlobalRole.
     pub fn flag(&self) -> (&'static str, bool) {
         match self {
             Self::Template(spec) => (t().roles.locked_help(), spec.locked),
@@ -181,7 +181,7 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the role's flag: locked for a RoleTemplate, or granted to new users for a GlobalRole.
+    /// Sets `locked` of a RoleTemplate, or `newUserDefault` of a GlobalRole.
     pub const fn set_flag(&mut self, is: bool) {
         match self {
             Self::Template(spec) => spec.locked = is,
@@ -234,7 +234,8 @@ impl RoleSpec {
         }
     }
 
-    /// Returns a copy of the spec for a new role, without the display name and the flag.
+    /// Returns a copy of the spec for a new role. Clears the display name, and `locked` or
+    /// `newUserDefault`.
     #[must_use]
     pub fn copied(&self) -> Self {
         let mut spec = self.clone();

@@ -13,7 +13,7 @@ use crate::screens::title::title;
 
 const SCREEN: &str = "/roles";
 
-/// The object kind of the list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 const ROLES: ListKind = ListKind {
     noun: Noun::Roles,
     lines: 6,

@@ -12,7 +12,7 @@ use crate::live::listing::{Listed, Listing};
 /// Shows the screen of an object, or the reason why the object is not available.
 #[component]
 pub(crate) fn OneScreen<T: Listed>(
-    /// The object kind of the list.
+    /// The kind of the listed objects.
     kind: ListKind,
     /// The list that contains the object.
     listing: Listing<T>,
@@ -43,7 +43,7 @@ pub(crate) fn OneScreen<T: Listed>(
 /// Shows that the object does not exist, with a link to the list.
 #[component]
 pub(crate) fn NotFoundState(
-    /// The object kind of the list.
+    /// The kind of the listed objects.
     kind: ListKind,
     /// The title of the empty state.
     #[prop(into)]

@@ -13,7 +13,7 @@ use super::{ListState, Refused};
 use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
-/// The object kind of a list, and the number of placeholder lines while the list loads.
+/// The kind of the listed objects, and the number of placeholder lines during loading.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListKind {
     /// The kind of the listed objects.
@@ -25,7 +25,7 @@ pub(crate) struct ListKind {
 /// Shows a list as a screen, with heading, filter and command.
 #[component]
 pub(crate) fn ListScreen<R: Row>(
-    /// The object kind of the list.
+    /// The kind of the listed objects.
     kind: ListKind,
     contents: Contents<R>,
     /// The shell command that is equivalent to the list.
@@ -67,7 +67,7 @@ pub(crate) fn ListScreen<R: Row>(
 /// Shows the text filter of a list.
 #[component]
 pub(crate) fn ListFilter<R: Row>(
-    /// The object kind of the list.
+    /// The kind of the listed objects.
     kind: ListKind,
     contents: Contents<R>,
 ) -> impl IntoView {
@@ -81,7 +81,7 @@ pub(crate) fn ListFilter<R: Row>(
 /// Shows the table, or the state of the list.
 #[component]
 pub(crate) fn ListBody<R: Row>(
-    /// The object kind of the list.
+    /// The kind of the listed objects.
     kind: ListKind,
     contents: Contents<R>,
     /// The empty state. The default is a text about the filter.
