@@ -82,7 +82,7 @@ pub(crate) struct Authority {
 
 impl Authority {
     /// Opens the authority whose key is in `folder`. If `folder` contains no key, creates a key.
-    /// Creates the certificate from the key and writes it to `folder`.
+    /// Creates the certificate from the key, and writes the certificate to `folder`.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, PkiError> {
         let failed = |source| PkiError::Sign {
             subject: name.to_owned(),

@@ -27,7 +27,7 @@ const LATENCY: [f64; 14] = [
 /// Labels of the metric `drover_requests_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// Kubernetes verb, as [`Verb::as_str`] returns it.
+    /// Kubernetes verb, in the format of [`Verb::as_str`].
     pub verb: &'static str,
     /// HTTP status code of the response, or 0 if the client disconnected before the response.
     pub code: u16,
@@ -36,7 +36,7 @@ pub struct RequestLabels {
 /// Labels of metrics with the label `verb`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct VerbLabel {
-    /// Kubernetes verb, as [`Verb::as_str`] returns it.
+    /// Kubernetes verb, in the format of [`Verb::as_str`].
     pub verb: &'static str,
 }
 

@@ -1,9 +1,9 @@
 //! Negotiates the version of the tunnel protocol in the opening handshake.
 //!
 //! The agent lists all versions that it supports in [`VERSION_HEADER`]. The server selects the
-//! highest version that both ends support and returns it in the same header of its 101 response.
-//! Without a common version, the server rejects the request with status 426 and its own versions in
-//! [`KNOWN_HEADER`].
+//! highest version that both ends support, and returns the version in the same header of its 101
+//! response. Without a common version, the server rejects the request with status 426 and its own
+//! versions in [`KNOWN_HEADER`].
 //!
 //! A server supports two adjacent versions, so that agents can be upgraded after the server.
 

@@ -131,7 +131,7 @@ impl Tunnel {
         });
     }
 
-    /// Returns statistics of the tunnel since it opened.
+    /// Returns the statistics of the tunnel since the tunnel opened.
     pub fn stats(&self) -> Stats {
         let shared = &self.shared;
         Stats {

@@ -67,7 +67,7 @@ pub enum StartError {
     /// The Kubernetes client cannot be created.
     #[error("cannot create the administrator's client")]
     Client(#[source] kube::Error),
-    /// The control plane runs no scheduler, although the operation requires it.
+    /// The operation requires a scheduler, but the control plane runs no scheduler.
     #[error("this control plane has no scheduler: start it with `scheduler: true`")]
     NoScheduler,
 }

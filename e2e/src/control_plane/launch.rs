@@ -15,7 +15,7 @@ use crate::program::{Program, ProgramError, Running};
 use crate::tools::Tool;
 
 /// The advertised address of an API server without nodes. The address is reserved for documentation
-/// (RFC 5737), and no program connects to it. kube-apiserver rejects a loopback address.
+/// (RFC 5737), and no program connects to the address. kube-apiserver rejects a loopback address.
 const UNREACHABLE: &str = "203.0.113.1";
 
 pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> {

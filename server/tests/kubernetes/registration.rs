@@ -213,7 +213,7 @@ async fn claim_without_binding_is_repaired(server: &Server, admin: &str) {
     assert_eq!(bound(server, &of_bound).await, ["third"]);
 }
 
-/// Deletes the claim of a registered key, as after an upgrade from a version without claims.
+/// Deletes the claim of a registered key. Simulates an upgrade from a version without claims.
 async fn cluster_bound_without_a_claim_keeps_its_key(server: &Server, admin: &str) {
     let (old, new) = (
         pending_cluster(server, admin, "old").await,

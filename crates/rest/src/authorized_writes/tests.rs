@@ -72,7 +72,7 @@ async fn created_object_is_deleted_by_uid_if_creation_of_its_owner_binding_fails
     assert_eq!(body["preconditions"]["uid"], "1", "{body}");
 }
 
-/// Parses an object and returns it with its JSON. The object's UID is its name.
+/// Parses the JSON of an object. Returns the object and its JSON. The object's UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Value) {
     let json = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,

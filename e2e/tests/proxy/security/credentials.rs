@@ -149,7 +149,7 @@ pub(crate) async fn token_of_one_cluster_is_rejected_by_other_clusters_and_the_r
         .unwrap();
 }
 
-/// Attack group 12: a bearer token in a WebSocket subprotocol, as browsers send it.
+/// Attack group 12: a bearer token in a WebSocket subprotocol, which is how browsers send tokens.
 pub(crate) async fn token_in_websocket_subprotocol_header_is_not_forwarded_to_the_cluster(
     world: &mut World,
 ) {

@@ -33,7 +33,8 @@ fn role(name: &str, resource: &str, verbs: &[&str]) -> RoleTemplate {
     role
 }
 
-/// Creates a binding with a status and the UIDs of its references, as the server writes them.
+/// Creates a binding with the fields that the server writes: the status, and the UIDs of the
+/// references.
 fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTemplateBinding {
     let spec = ClusterRoleTemplateBindingSpec {
         cluster: ClusterReference {
