@@ -63,7 +63,7 @@ impl Resource {
         Ok(findings)
     }
 
-    /// Sets the kind's defaults.
+    /// Sets missing fields to the default values of the kind.
     pub fn fill(&self, value: &mut Value) {
         match self.origin {
             Origin::BuiltIn => {

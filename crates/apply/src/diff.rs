@@ -41,7 +41,7 @@ impl<K> Diff<K> {
         self.lists().iter().all(|objects| objects.is_empty())
     }
 
-    /// Removes the changes in these namespaces.
+    /// Removes from the diff all changes of objects in the given namespaces.
     pub fn exclude_namespaces(&mut self, namespaces: &BTreeSet<&str>)
     where
         K: ResourceExt,

@@ -41,7 +41,7 @@ const OF_THE_CALLER: [&str; 6] = [
 ];
 /// A route that changes a setting of the server.
 const LOG_FILTER: &str = "/v1/log-filter";
-/// Longest recorded name of an object, in bytes.
+/// Maximum length of a recorded object name, in bytes.
 const NAME_BYTES: usize = 253;
 
 /// Data that handlers add to the audit record of a request. Clones share the data.

@@ -100,7 +100,7 @@ pub struct Limits {
     pub agents_per_network: usize,
     /// Time limit for an agent to prove its key on an agent-only connection.
     pub prove: Duration,
-    /// Time limits of connections without an authenticated request.
+    /// Time limits of connections that have sent no authenticated request.
     pub idle_timeouts: IdleTimeouts,
     /// Time limit of requests in flight when the server shuts down.
     pub drain: Duration,

@@ -6,10 +6,10 @@
 //! `WATCHED_REVIEW_TTL`. The server repeats at most ten such reviews a second. Open streams cause
 //! no additional reviews of these tokens.
 //!
-//! The server polls a token whose objects cannot be watched: the claims do not name the objects, or
-//! the server has no permission to list the objects. A positive review of a polled token is valid
-//! for `POLLED_REVIEW_TTL`. Then the server repeats the review if the token has open streams. The
-//! server reviews at most a hundred polled tokens a second.
+//! The server polls a token if it cannot watch the objects of the token. Either the claims do not
+//! name the objects, or the server has no permission to list the objects. A positive review of a
+//! polled token is valid for `POLLED_REVIEW_TTL`. Then the server repeats the review if the token
+//! has open streams. The server reviews at most a hundred polled tokens a second.
 
 mod cache;
 mod review;
@@ -51,7 +51,8 @@ const NETWORK_RATES: [networks::Quota; 3] = [
 ];
 const TOTAL_RATE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const TOTAL_BURST: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
-/// The number of networks with valid tokens above which the server removes idle networks.
+/// The number of stored networks above which the server removes networks without a recent valid
+/// token.
 const MAX_NETWORKS: usize = 20_000;
 /// The duration for which a positive review of a polled token is valid.
 const POLLED_REVIEW_TTL: Duration = Duration::from_secs(2);

@@ -80,7 +80,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Makes the directory entries in the folder of `path` durable.
+/// Syncs the folder of `path`, so that new directory entries survive a power failure.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

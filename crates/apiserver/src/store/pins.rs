@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// All pins of a store. Clones share them.
+/// All pins of a store. Clones share the pins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pins(Arc<Mutex<PinnedRevisions>>);
 

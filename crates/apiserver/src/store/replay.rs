@@ -12,7 +12,7 @@ use super::layout::Floors;
 use super::read::{prefix_end, stored};
 use super::stored::Stored;
 
-/// Number of events per read.
+/// Maximum number of events that one read of the log returns.
 const PAGE: usize = 500;
 
 /// The result of one read from the log: events of keys below a prefix.

@@ -43,7 +43,7 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Maximum number of attempts to free space for one change.
 const MAX_ROOM_ATTEMPTS: usize = 8;
 
-/// Number of rows per compaction step with its own transaction.
+/// Maximum number of rows that a compaction step deletes if the step has its own transaction.
 const STEP_ROWS: usize = 512;
 
 /// The state of the writer thread; see the module documentation.

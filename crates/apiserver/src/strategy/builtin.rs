@@ -23,7 +23,7 @@ pub(super) fn read(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Sets the defaults of a built-in kind.
+/// Sets missing fields to the default values of a built-in kind.
 pub(super) fn fill(resource: &Resource, value: &mut Value) {
     match group_kind(resource) {
         ("", "Secret") => default(value, "type", "Opaque"),

@@ -2,7 +2,7 @@
 //! repeats its test with random times.
 //!
 //! `TRUST_ROUNDS` sets the number of rounds per loop. `TRUST_SEED` sets the seed, to repeat a run.
-//! A command-line argument selects the loops whose names contain it.
+//! A command-line argument selects the loops whose names contain the argument.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -11,7 +11,7 @@ use super::{Page, PageRequest, Position, ReadAuditError, SearchStep, oldest_time
 /// Maximum number of stored records, and maximum size of all stored records in bytes.
 const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
 
-/// The latest records. Clones share them.
+/// The latest records. Clones share the records.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent(Arc<RwLock<State>>);
 

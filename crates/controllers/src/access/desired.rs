@@ -181,7 +181,8 @@ impl DesiredAccess {
         }
     }
 
-    /// Adds bindings to `cluster-admin` for the users whose User object makes them administrators.
+    /// Adds bindings to `cluster-admin` for the users that are administrators according to their
+    /// User objects.
     fn administrators(&mut self, naming: Naming, subjects: &[&GrantSubject]) {
         for (n, chunk) in chunks(subjects) {
             let name = format!("{}-administrators-{n}", naming.prefix);

@@ -19,7 +19,7 @@ use drover_hub::HubError;
 /// time.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Reports whether a condition is new or changes its status.
+/// Reports whether a condition is new or has a different status.
 fn changes_a_condition(present: Option<&ClusterStatus>, desired: &ClusterStatus) -> bool {
     let before = present.map_or(&[][..], |status| &status.conditions);
     desired.conditions.iter().any(|condition| {

@@ -1,4 +1,4 @@
-//! Facts about a cluster from which its status is decided.
+//! The facts that decide the status of a cluster.
 
 use std::time::Duration;
 

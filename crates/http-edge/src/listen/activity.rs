@@ -1,4 +1,5 @@
-//! Tracks the activity of a connection, to close idle connections without an authenticated request.
+//! Tracks the activity of a connection. The listener closes an idle connection that has sent no
+//! authenticated request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ struct State {
     changed: Instant,
 }
 
-/// Time limits of a connection without an authenticated request.
+/// Time limits of a connection that has sent no authenticated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleTimeouts {
     /// Time limit while no request is in flight.

@@ -1,10 +1,10 @@
 //! Installs the admission webhook on an external hub, and reconciles its configuration.
 //!
 //! A fail-closed webhook without a reachable server blocks all matching writes. The installer
-//! therefore first tests the connection: the installer applies a webhook that matches only one
-//! unused object name, and creates an object with this name in a dry run. After the installation,
-//! the installer repeats the test with the installed configuration, to detect a hub that cannot
-//! connect to the server.
+//! therefore first tests the connection. For this test, the installer applies a webhook that
+//! matches only one unused object name, and creates an object with this name in a dry run. After
+//! the installation, the installer repeats the test with the installed configuration, to detect a
+//! hub that cannot connect to the server.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,10 +3,10 @@
 //!
 //! The stores can be slightly older than the hub's state.
 //!
-//! - *The server repeats the check of rejected writes*: when `kubectl apply -f` creates a role and
-//!   its binding, the hub requests the review of the binding before the stores contain the role.
-//!   The server therefore repeats the check of a rejected write after each change of the grants,
-//!   for `GRANTS_TIMEOUT` at most. Each check uses the writer's current identity and roles.
+//! - *The server repeats the check of rejected writes*: `kubectl apply -f` can create a role and
+//!   its binding. The hub then requests the review of the binding before the stores contain the
+//!   role. The server therefore repeats the check of a rejected write after each change of the
+//!   grants, for `GRANTS_TIMEOUT` at most. Each check uses the writer's current identity and roles.
 //! - *The server checks allowed writes once*: a recently revoked role stays effective until the
 //!   stores sync, as in all decisions of Drover. A role can be deleted and created again. For a new
 //!   binding or project, the check therefore reads the referenced objects from the hub, and

@@ -9,7 +9,7 @@ use kube::api::ObjectMeta;
 
 use super::{LEASE, LEASE_DURATION};
 
-/// The next step of the election.
+/// The next step of this server in the election.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A different server holds the Lease.

@@ -52,7 +52,7 @@ impl WriterCheckpoints {
         }
     }
 
-    /// Records a transaction with a number of changes and bytes.
+    /// Records a transaction: the number of its changes, and its size in bytes.
     pub(in crate::store) fn wrote(&mut self, changes: usize, bytes: usize) {
         // Each change touches about one page in each of three trees, and the pages of its value.
         self.pages += 2 + (changes * 3 + bytes / 4096) as u64;

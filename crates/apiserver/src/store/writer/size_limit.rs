@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-/// The space that a transaction may use.
+/// Determines whether a transaction may use the reserved space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum SpaceUse {
     /// The transaction adds data.

@@ -13,7 +13,7 @@ fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-/// Lists pods with impersonation headers.
+/// Requests a list of pods, with impersonation headers in the request.
 fn list_pods(
     impersonation: &Impersonation,
     authorizer: &dyn Authorizer,

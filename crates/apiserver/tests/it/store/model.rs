@@ -47,8 +47,8 @@ struct Model {
     floor: u64,
 }
 
-/// Returns a key for a number. Some names are prefixes of other names, and one namespace is a
-/// prefix of another namespace.
+/// Maps a number to a key. Some names are prefixes of other names, and one namespace is a prefix of
+/// another namespace.
 fn name(number: u8) -> String {
     let namespace = ["ns", "ns2", "n"][usize::from(number) % 3];
     let name = ["a", "a-b", "b", "a/", "é"][usize::from(number / 3) % 5];
@@ -77,7 +77,7 @@ impl Model {
         self.states.last().unwrap()
     }
 
-    /// Returns an existing revision for a small number.
+    /// Maps a number to an existing revision.
     fn revision(&self, number: u8) -> u64 {
         self.states[usize::from(number) % self.states.len()].0
     }
