@@ -3,8 +3,7 @@
 
 use drover_agent::report::health;
 
-/// Checks that a report's list of components is small and printable for any response of an API
-/// server.
+/// Checks that any response of an API server results in a small and printable list of components.
 pub(crate) fn health(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let found = health::components(false, &text);

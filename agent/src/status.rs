@@ -19,7 +19,7 @@ use tracing::debug;
 
 /// Name of the Deployment in which the agent runs.
 pub const DEPLOYMENT: &str = "drover-agent";
-/// Name of the ConfigMap with the status of each replica.
+/// Name of the ConfigMap that contains the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
 /// Maximum number of replicas in the ConfigMap. Each rollout creates pods with new names, so the
 /// agent removes the oldest entries.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) use exchange::{Connection, ExchangeError, Sent, Target};
 pub(crate) use numbers::{NUMBER, Numbers, REPEATING_NUMBER};
 
-/// Time after the end of a fixed-rate run in which the generator still sends late requests.
+/// Time for which the generator still sends late requests after the end of a fixed-rate run.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The result of a closed loop.

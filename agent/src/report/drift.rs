@@ -63,7 +63,7 @@ struct Target {
     watch: usize,
 }
 
-/// Returns a watch of the objects of a kind with one of Drover's labels.
+/// Returns a watch of the objects of one kind that have one of Drover's labels.
 fn labelled<K>(
     client: &Client,
     label: &str,

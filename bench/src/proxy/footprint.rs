@@ -12,7 +12,7 @@ use crate::process::rss_kib;
 const KIB_PER_MIB: f64 = 1024.0;
 /// Time after the start until the allocator has returned unused memory to the operating system.
 const SETTLE: Duration = Duration::from_secs(10);
-/// Number of additional idle clusters for measuring the base memory of the server.
+/// Number of additional idle clusters while the benchmark measures the base memory of the server.
 const FEW: u32 = 2;
 /// Number of idle clusters for measuring the average memory per cluster.
 const MANY: u32 = 100;

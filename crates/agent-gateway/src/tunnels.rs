@@ -46,7 +46,7 @@ pub struct TunnelMemory {
 }
 
 impl Default for TunnelMemory {
-    /// Returns the default limits, for a process with a few GiB of memory.
+    /// Returns the default limits, which are suitable for a process with a few GiB of memory.
     fn default() -> Self {
         Self {
             all: Limits::SERVER.buffered_bytes,

@@ -2,8 +2,8 @@
 //!
 //! *Owns* the agent's key and registration, the connection to the server, the check of every
 //! tunnelled request, and the forwarding of requests to the API server. *Never* accepts a
-//! credential or an address from the server, and never forwards to a target other than the API
-//! server of its own cluster.
+//! credential or an address from the server. *Never* forwards a request to a target other than the
+//! API server of its own cluster.
 //!
 //! An agent consists of a [`connection::Connection`], a [`connection::Enrollment`] and
 //! [`lanes::Lanes`]. The enrollment supplies the server's address and the key. The lanes serve the

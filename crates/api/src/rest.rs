@@ -151,8 +151,8 @@ wire! {
         /// Description of the token, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Lifetime in seconds, at least 60. Settings of the server define the default and the
-        /// maximum.
+        /// Lifetime of the token in seconds, at least 60. Settings of the server define the default
+        /// and the maximum.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
@@ -403,7 +403,7 @@ wire! {
     /// A request to create a registration token for a cluster.
     #[serde(deny_unknown_fields)]
     ImportRequest {
-        /// Lifetime in seconds, 60 to 604800. The default is one day.
+        /// Lifetime of the registration token in seconds, 60 to 604800. The default is one day.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }

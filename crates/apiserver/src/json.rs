@@ -46,7 +46,7 @@ pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, field)
 }
 
-/// Sets a field that is absent, null or an empty string.
+/// Sets a field if the field is absent, null or an empty string.
 pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
     if let Some(map) = value.as_object_mut() {
         let unset = match map.get(name) {

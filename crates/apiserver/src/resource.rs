@@ -159,8 +159,8 @@ impl Resource {
     }
 }
 
-/// Returns the store's key prefix of objects, like [`Resource::prefix`], for a resource that may
-/// not be served.
+/// Returns the same key prefix as [`Resource::prefix`]. Also supports resources that the server
+/// does not serve.
 pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     let group = stored_group(group, resource);
     match namespace {
@@ -169,8 +169,8 @@ pub fn prefix(group: &str, resource: &str, namespace: Option<&str>) -> String {
     }
 }
 
-/// Returns the store's key of an object, like [`Resource::key`], for a resource that may not be
-/// served.
+/// Returns the same key as [`Resource::key`]. Also supports resources that the server does not
+/// serve.
 pub fn key(group: &str, resource: &str, namespace: &str, name: &str) -> String {
     let group = stored_group(group, resource);
     format!("/{group}/{resource}/{namespace}/{name}")

@@ -280,8 +280,8 @@ impl Store {
     }
 
     /// Watches changes like [`Self::watch`]. The store retains the history that this watch has not
-    /// delivered yet, even if the history exceeds its maximum age. The limits on number and bytes
-    /// of changes still end the watch.
+    /// delivered yet, even if the history exceeds its maximum age. The store still ends the watch
+    /// if the history exceeds the limit on the number or the size of changes.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ pub enum WriterRights {
     OtherUser,
 }
 
-/// The writer of a write, before the lookup of the writer's permissions.
+/// The identity of a writer, before the lookup of the writer's permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A Drover user, whose state and groups are stored on the hub.

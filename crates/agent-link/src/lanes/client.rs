@@ -9,7 +9,7 @@ use http::{HeaderValue, Request, StatusCode};
 use super::tokens::LaneTokens;
 use crate::upstream::{Upstream, boxed};
 
-/// Returns a client for the API server behind `upstream` with the token of `lane`.
+/// Returns a client that sends requests to `upstream` and authenticates with the token of `lane`.
 pub fn lane_client(
     upstream: &Upstream,
     tokens: &Arc<LaneTokens>,

@@ -1,5 +1,4 @@
-//! Request and response bodies about members of clusters and projects, projects, and explanations
-//! of access.
+//! Request and response bodies for cluster members, project members, projects and access checks.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

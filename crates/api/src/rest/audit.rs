@@ -101,7 +101,7 @@ wire! {
         /// `/v1`, the path pattern of the route.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// Length of the complete path and query in bytes, if `path` is truncated.
+        /// Length of the complete path and query, in bytes. Present only if `path` is truncated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path_bytes: Option<u64>,
         /// For routes under `/v1`: name of the object in the path, such as a user, cluster, token

@@ -14,7 +14,7 @@ wire! {
         clusters: Vec<String>,
         /// The type of credential in the kubeconfig.
         credential: KubeconfigCredential,
-        /// Lifetime of embedded tokens in seconds. A setting of the server defines the default.
+        /// Lifetime of embedded tokens, in seconds. A setting of the server defines the default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }

@@ -95,9 +95,9 @@ wire! {
         user_code: String,
         /// URL of the page where the user enters the code.
         verification_url: String,
-        /// Time in seconds until the pending login expires.
+        /// Time until the pending login expires, in seconds.
         expires_in_seconds: u32,
-        /// Minimum interval in seconds between the program's requests for the token.
+        /// Minimum interval between the program's requests for the token, in seconds.
         interval_seconds: u32,
     }
 }

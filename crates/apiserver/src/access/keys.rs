@@ -13,7 +13,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The DER encoding of a P-256 `SubjectPublicKeyInfo` up to the point (RFC 5480).
+/// The first bytes of the DER encoding of every P-256 `SubjectPublicKeyInfo` (RFC 5480). The bytes
+/// of the curve point follow.
 const SPKI_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,

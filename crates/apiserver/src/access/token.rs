@@ -44,8 +44,8 @@ pub struct TokensOptions {
     /// The audiences that the server accepts. These audiences are also the default audiences of new
     /// tokens.
     pub audiences: Vec<String>,
-    /// The maximum lifetime in seconds. A longer requested lifetime is shortened, and the response
-    /// contains a warning.
+    /// The maximum lifetime of a token, in seconds. The server shortens a longer requested
+    /// lifetime, and adds a warning to the response.
     pub max_lifetime_seconds: Option<i64>,
     /// The age, in seconds, at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,

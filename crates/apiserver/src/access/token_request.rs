@@ -10,7 +10,7 @@ const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 60 * 60;
 const MIN_SECONDS: i64 = 10 * 60;
-/// The maximum lifetime in seconds that a request may contain.
+/// The maximum lifetime that a request can contain, in seconds.
 pub(super) const MAX_SECONDS: i64 = 1 << 32;
 
 /// The response of a token request, with data for response headers and audit.
@@ -90,7 +90,7 @@ fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiEr
     Ok(())
 }
 
-/// Sets defaults, and overwrites fields that the client may not set.
+/// Sets defaults, and overwrites fields that clients must not set.
 fn complete(
     object: &mut Value,
     tokens: &Tokens,
@@ -226,7 +226,7 @@ async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, Api
     )))
 }
 
-/// Limits the requested lifetime, and returns the granted lifetime in seconds.
+/// Limits the requested lifetime, and returns the granted lifetime, in seconds.
 fn shorten(object: &mut Value, tokens: &Tokens, warnings: &mut Vec<String>) -> i64 {
     let requested = expiration(object);
     match tokens.options().max_lifetime_seconds {

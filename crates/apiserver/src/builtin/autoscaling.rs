@@ -47,7 +47,7 @@ pub(crate) fn fill(version: &str, value: &mut Value) {
     }
 }
 
-/// Returns the metric in `autoscaling/v2` for the CPU percentage of `autoscaling/v1`.
+/// Converts the CPU percentage of `autoscaling/v1` to a metric of `autoscaling/v2`.
 fn cpu(percent: i64) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu",
         "target": {"type": "Utilization", "averageUtilization": percent}}})

@@ -85,7 +85,8 @@ pub(crate) fn annotations(
     }
 }
 
-/// Maximum number of repeated errors about additional controller references.
+/// Maximum number of errors about additional controller references. The server repeats the error
+/// for each additional reference up to this number.
 const MAX_REPEATED: u8 = 8;
 
 fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {

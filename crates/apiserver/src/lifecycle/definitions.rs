@@ -24,11 +24,11 @@ const GROUP: &str = "apiextensions.k8s.io";
 const RESOURCE: &str = "customresourcedefinitions";
 /// The field manager of writes. In Kubernetes, kube-apiserver itself runs this controller.
 const MANAGER: &str = "kube-apiserver";
-/// Interval between checks for remaining objects of a deleted CRD.
+/// Interval at which the controller checks whether objects of a deleted CRD remain.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 
-/// Interval between checks whether the catalog serves a CRD. The catalog serves a new CRD after
-/// about a millisecond.
+/// Interval at which the controller checks whether the catalog serves a CRD. The catalog serves a
+/// new CRD after about a millisecond.
 const SERVING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The controller of CRDs.

@@ -21,7 +21,7 @@ use crate::resource::{GroupResource, Scope};
 const FINALIZER: &str = "kubernetes";
 /// Maximum number of concurrent deletions.
 const CONCURRENCY: usize = 8;
-/// Assumed time in seconds that other controllers need to remove their finalizers.
+/// Assumed time that other controllers need to remove their finalizers, in seconds.
 const FINALIZER_SECONDS: u64 = 15;
 
 /// The controller of namespaces.

@@ -1,4 +1,5 @@
-//! [`Findings`]: a list of field errors with the constructors of apimachinery's `field` package.
+//! [`Findings`]: a list of field errors. The methods correspond to the constructors of
+//! apimachinery's `field` package.
 
 use serde_json::Value;
 

@@ -285,8 +285,8 @@ fn metrics(exchange: &Exchange) -> Result<Response, ApiError> {
     Ok(answer::bytes(StatusCode::OK, media_type, text))
 }
 
-/// Responds with the documents for verification of service account tokens (OpenID Connect Discovery
-/// 1.0).
+/// Responds with the documents that clients need to verify service account tokens (OpenID Connect
+/// Discovery 1.0).
 fn openid(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let tokens = &exchange.shared.tokens;
     let (media_type, document) = if path.starts_with("openid") {

@@ -227,10 +227,10 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     Ok(created(accepted, &object))
 }
 
-/// Default token lifetime in seconds.
+/// Default lifetime of a requested token, in seconds.
 const TOKEN_SECONDS: u32 = 3_600;
 
-/// Adds managed fields to a token request, as for stored objects.
+/// Adds managed fields to a token request in the same manner as to stored objects.
 fn add_managed_fields(options: &WriteOptions, request: &mut Value) -> Result<(), ApiError> {
     let (group, version, kind) = ("authentication.k8s.io", "v1", "TokenRequest");
     let api_version = format!("{group}/{version}");

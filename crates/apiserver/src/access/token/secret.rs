@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use super::claims::{BoundTo, Claims, NameAndUid, Subject};
 use super::{IssueError, Tokens};
 
-/// The maximum lifetime in seconds, unless `max_lifetime_seconds` of the options is shorter.
+/// Maximum lifetime of a token in a Secret, in seconds. If `max_lifetime_seconds` in the options is
+/// lower, the server uses that value.
 const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A service account and its token Secret.

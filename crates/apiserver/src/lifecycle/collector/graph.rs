@@ -16,7 +16,7 @@ pub(super) struct Graph {
     nodes: HashMap<String, Node>,
     /// The dependents by UID of their owner. The owner may be absent from `nodes`.
     dependents: HashMap<String, Dependents>,
-    /// Objects under deletion with a finalizer that affects dependents.
+    /// Objects that are being deleted and have a finalizer that affects dependents.
     ending: HashSet<String>,
     /// True if the initial list is complete.
     synced: bool,
@@ -56,8 +56,8 @@ impl Graph {
         self.synced = true;
     }
 
-    /// Reports whether the graph contains all dependents of an object under deletion. The graph
-    /// contains all dependents after the feed has delivered the start of the deletion.
+    /// Reports whether the graph contains all dependents of an object that is being deleted. The
+    /// graph contains all dependents after the feed has delivered the start of the deletion.
     pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
         self.synced && self.ending.contains(uid)
     }

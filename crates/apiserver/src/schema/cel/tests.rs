@@ -100,7 +100,7 @@ fn cel_nesting_depth_limit_includes_expanded_macros() {
     assert!(uses_old_self("self == oldSelf") && !uses_old_self("self.myoldSelf"));
 }
 
-/// Returns the errors of a rule for a list of this length.
+/// Evaluates a rule on a list of this length, and returns the errors.
 fn rule_errors(rule: &Value, length: u32) -> Vec<String> {
     let schema = spec(
         &json!([rule]),
@@ -225,7 +225,7 @@ fn type_of_a_cel_value_can_be_compared() {
     }
 }
 
-/// Returns the compilation error of a rule on a schema with fields of all types.
+/// Compiles a rule for a schema that has fields of all types, and returns the error.
 fn compile_error(rule: &str) -> String {
     let schema = json!({"type": "object", "properties": {
         "int": {"type": "integer"}, "ratio": {"type": "number"}, "text": {"type": "string"},

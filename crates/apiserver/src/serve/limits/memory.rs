@@ -36,7 +36,7 @@ pub struct MemoryBounds {
 }
 
 impl Default for MemoryBounds {
-    /// Returns limits for a process with a few GiB of memory.
+    /// Returns limits that are suitable for a process with a few GiB of memory.
     fn default() -> Self {
         let large = ByteLimit {
             of_caller: 256 << 20,
@@ -85,8 +85,8 @@ impl MemoryLimiter {
     ///
     /// # Errors
     ///
-    /// Returns 429 if the limit is exceeded. The first response of a caller without counted bytes may
-    /// exceed the limit.
+    /// Returns 429 if the limit is exceeded. If no bytes of the caller are counted yet, one
+    /// response can exceed the limit.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<CountedBytes, ApiError> {
         let mut reserved = CountedBytes {
             state: Arc::clone(&self.0),

@@ -295,7 +295,7 @@ fn mark(object: &mut Value, live: &Value, period: i64) {
     metadata::set(object, "deletionGracePeriodSeconds", period);
 }
 
-/// Shortens a running grace period, and returns the new period in seconds.
+/// Shortens a running grace period, and returns the new grace period, in seconds.
 fn shorten(object: &mut Value, running: i64, requested: i64) -> i64 {
     let now = Timestamp::now();
     let end = metadata::text(object, "deletionTimestamp")

@@ -324,9 +324,9 @@ fn go_map(value: &Value) -> String {
     }
 }
 
-/// Returns kube-apiserver's message for a strategic merge patch with a value of the wrong type.
-/// kube-apiserver converts the patch directly to the Go struct, so the message differs from JSON
-/// errors.
+/// Returns kube-apiserver's message for a strategic merge patch that contains a value of the wrong
+/// type. kube-apiserver converts the patch directly to the Go struct, so the message differs from
+/// JSON errors.
 fn unconverted(error: &DecodeError) -> String {
     let DecodeError::Type { is, expected, .. } = error else {
         return error.to_string();

@@ -117,7 +117,7 @@ pub(crate) fn grace_period(target: &Target, object: &Value, requested: Option<i6
     })
 }
 
-/// Reports whether an update without remaining finalizers may delete the object.
+/// Reports whether an update that removes the last finalizer can delete the object.
 pub(crate) fn may_be_removed(target: &Target, object: &Value) -> bool {
     // A namespace has additional finalizers in its spec.
     !target.is("", "namespaces")
