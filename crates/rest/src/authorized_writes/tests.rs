@@ -72,7 +72,8 @@ async fn created_object_is_deleted_by_uid_if_creation_of_its_owner_binding_fails
     assert_eq!(body["preconditions"]["uid"], "1", "{body}");
 }
 
-/// Parses the JSON of an object. Returns the object and its JSON. The object's UID is its name.
+/// Creates an object with this kind, name and spec. Returns the object and its JSON. The object's
+/// UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Value) {
     let json = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
