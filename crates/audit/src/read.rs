@@ -32,8 +32,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of users that read concurrently.
 const MAX_READERS: usize = 4;
 /// Two records in the log can be in the wrong order if their write times differ by at most this
-/// duration. A search with a start time ends at a record that was written more than this duration
-/// before the start time.
+/// duration. A search that has a start time therefore ends at the first record that was written
+/// more than this duration before the start time.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
 /// The verbs of the requested records.

@@ -17,7 +17,7 @@ use crate::managed::ClusterFacts;
 /// Maximum time between two reports of a connected cluster. If no report arrives within this time,
 /// a condition of the cluster shows the delay.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
-/// Interval of writes of `lastSeen` if no other value changes.
+/// Interval at which the server writes `lastSeen` if no other value changes.
 const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// Computes the desired status of a cluster. The result equals the current status if the meaning of

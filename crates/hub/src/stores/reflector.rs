@@ -27,8 +27,8 @@ use drover_entropy::backoff::Backoff;
 
 /// The requested duration of one watch in seconds.
 const WATCH_SECONDS: u32 = 45;
-/// The duration without events after which the reflector closes a watch. The normal end of the
-/// watch is overdue at this time.
+/// The duration without events after which the reflector closes a watch. After this duration, the
+/// normal end of the watch is overdue.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
 /// The minimum duration of a watch. After a shorter watch, the reflector retries with backoff.
 const MIN_WATCH: Duration = Duration::from_secs(1);

@@ -13,7 +13,8 @@ fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-/// Requests a list of pods, with impersonation headers in the request.
+/// Resolves the impersonation headers `list` of a request that lists pods. Returns the impersonated
+/// caller.
 fn list_pods(
     impersonation: &Impersonation,
     authorizer: &dyn Authorizer,
