@@ -196,8 +196,8 @@ async fn changed(
     }
 }
 
-/// Returns the patch with the entry of this replica. The patch also removes the oldest entries
-/// beyond [`MAX_REPLICAS`].
+/// Returns the patch with the entry of this replica. If the ConfigMap has more than
+/// [`MAX_REPLICAS`] entries, the patch also removes the oldest entries.
 fn entries(
     written: &BTreeMap<String, String>,
     replica: &str,

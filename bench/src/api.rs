@@ -1,5 +1,5 @@
-//! Runs the embedded hub's API in a separate process, with TLS, controllers, a store on disk, and
-//! one caller with all permissions.
+//! Runs the embedded hub's API in a separate process. The API has TLS, controllers and a store on
+//! disk, and accepts one caller, who has all permissions.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;

@@ -288,8 +288,8 @@ async fn start_backend(
     Ok(backend)
 }
 
-/// Writes the kubeconfig of the agent, with the backend as API server and the agent's service
-/// account as user.
+/// Writes the kubeconfig of the agent. In the kubeconfig, the API server is the backend, and the
+/// user is the agent's service account.
 async fn agent_kubeconfig(
     files: &Files,
     cluster: &ControlPlane,

@@ -32,8 +32,8 @@ use self::client::TunnelService;
 use self::entry::TunnelEntry;
 use drover_telemetry::Metrics;
 
-/// Maximum number of tunnels per cluster. A new tunnel beyond this number replaces the oldest
-/// tunnel.
+/// Maximum number of tunnels per cluster. When a cluster has this number of tunnels, a new tunnel
+/// replaces the oldest tunnel.
 const MAX_TUNNELS: usize = 8;
 
 /// Memory limits for tunnels, in bytes.

@@ -69,7 +69,7 @@ pub struct State {
 /// The time of the server's last contact with a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastContact {
-    /// The agent has a tunnel at present.
+    /// The agent currently has a tunnel.
     Connected,
     /// The agent was connected at this time.
     At(Timestamp),

@@ -19,8 +19,8 @@ pub const MANAGED_BY: &str = "drover";
 /// hub. The server changes and deletes objects with this label.
 pub const ACCESS_LABEL: &str = "management.drover.dev/access";
 /// Label of a project's namespaces in a managed cluster, and of the quota and limits in these
-/// namespaces. The value is the Project's UID. The label is informative: the server makes no
-/// decisions by this label.
+/// namespaces. The value is the Project's UID. The label is only for information. The server does
+/// not use the label in decisions.
 pub const PROJECT_LABEL: &str = "management.drover.dev/project";
 /// Label that a Secret on the hub needs before an AuthProvider can use the Secret. The value is the
 /// provider's name.

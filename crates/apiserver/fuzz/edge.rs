@@ -113,8 +113,8 @@ pub(crate) fn protobuf(data: &[u8]) {
     assert_eq!(read, decoded.value);
 }
 
-/// Checks that JSON without duplicate keys decodes to the same value as YAML, and that decoded YAML
-/// serializes to JSON.
+/// Checks that the JSON decoder and the YAML decoder return the same value for JSON that has no
+/// duplicate keys. Checks that decoded YAML serializes to JSON.
 pub(crate) fn body(data: &[u8]) {
     let yaml = decode(BodyFormat::Yaml, data);
     if let Ok(json) = decode(BodyFormat::Json, data)

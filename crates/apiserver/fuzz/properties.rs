@@ -124,7 +124,7 @@ pub(crate) fn owners(data: &[u8]) {
     assert_eq!(Managers::of(&same), Managers::of(&first));
 }
 
-/// Checks that [`Stored::write_json`] and [`Stored::object`] give the same JSON for arbitrary
+/// Checks that [`Stored::write_json`] and [`Stored::object`] return the same JSON for arbitrary
 /// bytes.
 pub(crate) fn stored(data: &[u8]) {
     let Ok(stored) = Stored::new("/core/things/ns/a".into(), 42, data.to_vec().into()) else {

@@ -10,7 +10,8 @@ pub(crate) const MAX_FILTER_DEPTH: usize = 4;
 /// Maximum number of visited values per path.
 const MAX_VISITS: usize = 100_000;
 
-/// Returns the first value at a path, or `None` if the path is malformed or visits too many values.
+/// Returns the first value at a path. Returns `None` if the path is malformed, or if the evaluation
+/// visits too many values.
 pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
     let mut visits = Visits(MAX_VISITS);

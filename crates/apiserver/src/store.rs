@@ -316,8 +316,9 @@ impl Store {
         .ok_or(WatchError::Closed)
     }
 
-    /// Compacts the history up to `to`, but not beyond the last revision. Returns the oldest
-    /// revision that remains available. The writer also compacts old history automatically.
+    /// Compacts the history up to the revision `to`, or up to the last revision if `to` is higher.
+    /// Returns the oldest revision that remains available. The writer also compacts old history
+    /// automatically.
     ///
     /// # Errors
     ///

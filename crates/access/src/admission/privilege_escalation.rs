@@ -16,7 +16,7 @@ pub enum RuleScope<'a> {
     Namespace(&'a str),
 }
 
-/// Scope in which a permission makes privilege escalation possible.
+/// Scope in which a permission permits privilege escalation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SensitiveScope {
     /// Cluster-scoped objects.

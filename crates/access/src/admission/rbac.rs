@@ -163,8 +163,8 @@ fn scope<'a>(write: &Write<'a>) -> RuleScope<'a> {
     }
 }
 
-/// Checks the rules of a role that a Drover user writes, because bindings of the role can already
-/// exist or be created later.
+/// Checks the rules of a role that a Drover user writes. Bindings of the role can already exist, or
+/// can be created later.
 fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     if !write.is_by_drover_user() {
         return Ok(());

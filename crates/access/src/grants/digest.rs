@@ -11,8 +11,8 @@ use drover_api::ids::ClusterUid;
 
 use super::{Grant, Grants, Role, Scope, Subject};
 
-/// Returns a hash with keys that are random per process, so that an attacker cannot construct two
-/// states with the same digest.
+/// Returns a keyed hash. The keys are random for each process, so an attacker cannot construct two
+/// states that have the same digest.
 fn hash(value: impl Hash) -> u64 {
     static KEYS: OnceLock<RandomState> = OnceLock::new();
     KEYS.get_or_init(RandomState::new).hash_one(value)

@@ -291,8 +291,8 @@ mod tests {
         }
     }
 
-    /// Returns tokens for an API server that does not respond, and a counter of the requests to
-    /// that API server.
+    /// Returns the tokens of a client whose API server does not respond, and a counter of the
+    /// requests to this API server.
     fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
         let request_count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&request_count);

@@ -11,7 +11,7 @@ const SECTOR: usize = 512;
 pub struct Random(u64);
 
 impl Random {
-    /// Creates a generator. Equal seeds give equal sequences of numbers.
+    /// Creates a generator. Generators with equal seeds return equal sequences of numbers.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

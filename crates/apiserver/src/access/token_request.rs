@@ -72,7 +72,7 @@ pub async fn issue_requested(
     })
 }
 
-/// Checks that name and namespace of the body are absent, or equal to name and namespace of the
+/// Checks the name and the namespace in the body. Each must be absent, or equal to the value in the
 /// request path.
 fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiError> {
     for (key, expected) in [("name", name), ("namespace", namespace)] {

@@ -180,8 +180,8 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// Prepares a new pod, including the default admission plugins of kube-apiserver: service account
-/// and token volume, tolerations for lost nodes, and default priority.
+/// Prepares a new pod. Applies the changes of kube-apiserver's default admission plugins: service
+/// account and token volume, tolerations for lost nodes, and default priority.
 pub(crate) fn prepare_create(pod: &mut Value) {
     let quality = quality(pod);
     let mut status = json!({"phase": "Pending", "qosClass": quality});

@@ -125,8 +125,8 @@ pub(super) fn show(value: &Value, out: &mut String) {
     }
 }
 
-/// Formats a number as Go's `%v` does: integers in full, floating point with the fewest digits and
-/// an exponent if large.
+/// Formats a number as Go's `%v` does. Integers have all digits. Floating-point numbers have as few
+/// digits as possible, and large numbers have an exponent.
 pub(super) fn show_number(number: &Number, out: &mut String) {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
         let _ = write!(out, "{number}");

@@ -60,8 +60,8 @@ impl FieldSelector {
         })
     }
 
-    /// Returns the value that the selector requires for a field, or `None` unless the selector
-    /// requires exactly one value.
+    /// Returns the value of the first requirement that a field equals a value. Returns `None` if
+    /// the selector has no such requirement on the field.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.0
             .iter()

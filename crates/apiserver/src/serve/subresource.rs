@@ -261,8 +261,7 @@ fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
-/// Converts a value to a kind other than the kind of the target, and returns the schema of that
-/// kind.
+/// Decodes a value as an object of the kind `kind`, and returns the schema of this kind.
 fn decode_as(
     group: &str,
     version: &str,

@@ -223,8 +223,8 @@ impl Feed {
         subscribers.topics.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns the events after `from` up to `until` from memory, or `None` if the ring does not
-    /// contain all these events.
+    /// Returns the events after the revision `from` and up to the revision `until`. Returns `None`
+    /// if the ring does not contain all of these events.
     pub(super) fn recent(&self, prefix: &str, from: u64, until: u64) -> Option<Vec<Arc<Notice>>> {
         let mut events = self.ring.lock().after(from)?;
         events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));

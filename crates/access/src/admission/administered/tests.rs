@@ -5,8 +5,8 @@ use super::*;
 use crate::admission::{self, depends_on_writer};
 use crate::grants::tests::world::{World, rule, user};
 
-/// Creates the administrators `root` (by the User object) and `ann` (by a role), and the user
-/// `bob`, who may manage users.
+/// Creates three users. The User object makes `root` an administrator. A role makes `ann` an
+/// administrator. `bob` may manage users.
 fn world() -> World {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),

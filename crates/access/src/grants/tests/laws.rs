@@ -107,8 +107,8 @@ fn covers(grants: &Grants, first: &TestUser, second: &TestUser) -> Result<(), Te
 }
 
 proptest! {
-    /// Checks that a user who receives roles from a granting user does not have more permissions
-    /// than the granting user.
+    /// Checks that a user whose roles come from a granting user has at most the permissions of the
+    /// granting user.
     #[test]
     fn granted_roles_contain_no_permissions_that_the_granting_user_lacks(
         random_role in (random_role(0), random_role(1), random_role(2)),
@@ -303,8 +303,8 @@ fn try_one(
 }
 
 proptest! {
-    /// Checks that the accomplice receives only permissions that the attacker had, for any sequence
-    /// of writes and restorations of roles.
+    /// Checks all sequences of writes and restorations of roles. The accomplice must receive only
+    /// permissions that the attacker had.
     #[test]
     fn attacker_gains_no_permissions_with_any_sequence_of_writes(
         random_role in (random_role(0), random_role(1), random_role(2)),

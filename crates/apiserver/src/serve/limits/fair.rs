@@ -1,5 +1,5 @@
-//! Fair queueing: limits concurrent requests, and admits waiting requests round-robin by caller, so
-//! that a caller with many requests delays only its own requests.
+//! Fair queueing: limits concurrent requests, and admits the waiting requests of all callers in
+//! round-robin order. A caller with many requests therefore delays only its own requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
