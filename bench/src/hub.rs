@@ -37,7 +37,7 @@ pub(crate) enum HubError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{operation} of {server} failed", server = .side)]
+    #[error("cannot measure {operation} of {server}", server = .side)]
     Load {
         operation: &'static str,
         side: &'static str,
@@ -45,7 +45,7 @@ pub(crate) enum HubError {
     },
     /// A measurement timed out.
     #[error(
-        "{operation} of {server} timed out after {TIMEOUT:?}", server = .side
+        "cannot measure {operation} of {server}: timeout after {TIMEOUT:?}", server = .side
     )]
     Stuck {
         operation: &'static str,

@@ -32,7 +32,7 @@ pub(crate) enum ProxyBenchError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{operation} failed")]
+    #[error("cannot measure {operation}")]
     Load {
         operation: &'static str,
         source: ExchangeError,

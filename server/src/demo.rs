@@ -51,8 +51,8 @@ pub enum DemoError {
     Folder(#[from] std::io::Error),
     /// A Cluster with this name exists without the label of simulated clusters.
     #[error(
-        "a Cluster with this name exists and is not simulated; delete the Cluster, or use a smaller number \
-         with --demo-clusters"
+        "cannot start the simulated cluster: a Cluster with the same name exists and is not \
+         simulated; delete the Cluster, or use a smaller number with --demo-clusters"
     )]
     Taken,
     /// The cluster failed to start.

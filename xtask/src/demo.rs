@@ -24,8 +24,8 @@ pub(crate) enum DemoError {
     /// The server exited unexpectedly.
     #[error(transparent)]
     Ended(#[from] ProgramError),
-    /// The operating system cannot create the async runtime or a signal handler.
-    #[error("cannot start the runtime or the signal handler")]
+    /// The operating system cannot create the async runtime.
+    #[error("cannot start the async runtime")]
     System(#[source] io::Error),
 }
 

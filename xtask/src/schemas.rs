@@ -24,8 +24,10 @@ pub(crate) enum SchemasError {
     #[error("cannot run go list -m: {cause}", cause = .0)]
     Go(String),
     /// A file cannot be read or written.
-    #[error("cannot read or write {path}")]
+    #[error("cannot {operation} {path}")]
     File {
+        /// The failed operation, such as `read`.
+        operation: &'static str,
         /// Path of the file, or name of the document.
         path: PathBuf,
         /// Error of the operating system.
@@ -252,6 +254,7 @@ impl Schemas {
             .collect();
         let path = self.out.join(name);
         let file = |source| SchemasError::File {
+            operation: "write",
             path: path.clone(),
             source,
         };
@@ -282,6 +285,7 @@ fn module(name: &str) -> Result<PathBuf, SchemasError> {
 
 fn read_json(path: &Path) -> Result<Value, SchemasError> {
     let bytes = fs::read(path).map_err(|source| SchemasError::File {
+        operation: "read",
         path: path.to_owned(),
         source,
     })?;

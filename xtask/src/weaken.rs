@@ -37,10 +37,13 @@ pub(crate) enum WeakenError {
     #[error("cannot find a patch in e2e/weaken with {text:?} in its name", text = .0)]
     NoneChosen(String),
     /// Tests fail without a patch.
-    #[error("{suite}: tests fail without a patch: {tests}", tests = failed.join(", "))]
+    #[error(
+        "cannot check patches: tests of {suite} fail without a patch: {tests}",
+        tests = failed.join(", ")
+    )]
     AlreadyFailing { suite: Suite, failed: Vec<String> },
     /// A named test does not exist.
-    #[error("{patch}: {suite} has no test {test}")]
+    #[error("cannot find the test {test} of {patch} in {suite}: correct the header of the patch")]
     NoSuchTest {
         patch: String,
         suite: Suite,
@@ -48,7 +51,7 @@ pub(crate) enum WeakenError {
     },
     /// With some patches, the failed tests differ from the named test.
     #[error(
-        "for {count} patches, the failed tests differ from the test in the patch header",
+        "cannot confirm {count} patches: the failed tests differ from the tests in the headers",
         count = .0
     )]
     Undetected(usize),

@@ -60,7 +60,10 @@ impl Permit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Denied {
     /// The token is valid only for setting a new password.
-    #[error("set a new password first: run \"drover login\" again or POST /v1/me/password")]
+    #[error(
+        "this token is valid only for setting a new password: run \"drover login\" again or POST \
+         /v1/me/password"
+    )]
     PasswordChangeRequired,
     /// The token has expired.
     #[error("the token has expired: log in again, or create a new token")]

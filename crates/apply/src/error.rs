@@ -50,21 +50,24 @@ pub enum ApplyError {
     },
     /// The inventory is not complete, because too many objects have the label.
     #[error(
-        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; Drover checks \
-         only the first objects of the list"
+        "cannot check all objects of the kind {kind}: more than {MAX_OBJECTS} objects have \
+         Drover's label; Drover checks only the first objects of the list"
     )]
     TooMany {
         /// Kind of the objects.
         kind: String,
     },
     /// The cluster contains more than [`MAX_OBJECTS`] objects to list.
-    #[error("cannot {operation}: more than {MAX_OBJECTS} objects exist")]
+    #[error("cannot {operation}: the cluster has more than {MAX_OBJECTS} of these objects")]
     ListTooLong {
         /// The failed operation: verb and objects.
         operation: String,
     },
     /// The object waits for a finalizer.
-    #[error("cannot {operation}: a finalizer of a different controller delays the deletion")]
+    #[error(
+        "cannot {operation}: a finalizer of a different controller delays the deletion; check this \
+         controller"
+    )]
     FinalizerPending {
         /// The failed operation: verb and object.
         operation: String,

@@ -49,7 +49,8 @@ pub enum CallError {
     },
     /// The connection failed.
     #[error(
-        "cannot connect to {server}: {reason}\nCheck the address, whether the server is running, and firewalls."
+        "cannot connect to {server}: {reason}\nCheck the address, the state of the server \
+         and the firewalls."
     )]
     Unreachable {
         /// Address of the server.

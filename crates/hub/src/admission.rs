@@ -31,7 +31,7 @@ pub enum AdmissionError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A call to the hub failed while the check read a role or a binding.
-    #[error("cannot read the bound role or binding from the hub; try again")]
+    #[error("cannot read the roles and bindings for this check from the hub; try again")]
     RolesUnknown(#[source] HubError),
     /// A SubjectAccessReview of the writer's permissions failed.
     #[error("cannot check your permissions on the hub; try again")]
@@ -40,7 +40,7 @@ pub enum AdmissionError {
     #[error("{}", .0.message())]
     Unavailable(#[source] Status),
     /// The hub returned an object that cannot be serialized as a role.
-    #[error("the bound object is not a role")]
+    #[error("cannot check the binding: the rules of the bound role cannot be parsed")]
     InvalidRole(#[source] serde_json::Error),
 }
 

@@ -132,7 +132,8 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
     match token.purpose {
         TokenPurpose::Session | TokenPurpose::Browser | TokenPurpose::Api => Ok(()),
         TokenPurpose::PasswordChange => Err(Status::forbidden(
-            "set a new password first: run \"drover login\" again or POST /v1/me/password",
+            "this token is valid only for setting a new password: run \"drover login\" again or \
+             POST /v1/me/password",
         )),
         TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
             "this token is valid only for requests to clusters; use a token of \"drover login\"",

@@ -30,7 +30,7 @@ pub enum PasswordError {
     #[error("{0}")]
     Rule(&'static str),
     /// The wait for a free hashing slot timed out because of too many concurrent logins.
-    #[error("too many concurrent password checks")]
+    #[error("too many concurrent password checks; try again in a few seconds")]
     Busy,
     /// The server cannot create or parse a hash.
     #[error("cannot hash the password")]

@@ -53,7 +53,7 @@ pub enum TlsError {
         path: PathBuf,
     },
     /// A file contains a certificate that is not a valid CA.
-    #[error("{path} contains a certificate that is not a valid CA")]
+    #[error("{path} contains an invalid CA certificate: use a file with valid CA certificates")]
     NoAuthority {
         /// Path of the file with the invalid CA certificate.
         path: PathBuf,

@@ -38,22 +38,22 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Budget {
     /// The tunnel has reached its limit [`Limits::streams`].
-    #[error("the cluster's tunnel has the maximum number of concurrent requests")]
+    #[error("the cluster's tunnel has reached its limit of concurrent requests")]
     TunnelStreams,
     /// The tunnel has reached the agent's maximum number of concurrent streams.
-    #[error("the cluster's agent has the maximum number of concurrent requests")]
+    #[error("the cluster's agent has reached its limit of concurrent requests")]
     AgentStreams,
     /// The tunnel has reached its limit [`Limits::buffered_bytes`].
-    #[error("the cluster's tunnel has the maximum number of unread bytes")]
+    #[error("the cluster's tunnel has reached its limit of unread bytes")]
     TunnelBytes,
     /// The server has reached its limit [`Limits::streams`].
-    #[error("the server has the maximum number of concurrent requests")]
+    #[error("the server has reached its limit of concurrent requests")]
     ServerStreams,
     /// The server has reached its limit [`Limits::buffered_bytes`], and this tunnel uses more than
     /// its fair share.
     #[error(
-        "the server has the maximum number of unread bytes, and this tunnel exceeds its share of \
-         the maximum"
+        "the server has reached its limit of unread bytes, and this tunnel exceeds its share of \
+         the limit"
     )]
     ServerBytes,
 }

@@ -54,8 +54,10 @@ pub(crate) enum ImageError {
     },
     /// The programs are for different platforms.
     #[error(
-        "cannot combine programs for {platform} and {other_platform}; set an agent program of \
-         the same platform with --agent-binary FILE", platform = .0, other_platform = .1
+        "cannot build the image: the programs are for different platforms ({platform} and \
+         {other_platform}); set an agent program of the same platform with --agent-binary FILE",
+        platform = .0,
+        other_platform = .1
     )]
     Mixed(Platform, Platform),
     /// The name is not a valid image name.

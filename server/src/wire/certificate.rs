@@ -193,7 +193,7 @@ impl OwnAuthority {
         shown.replace(&serving).map_err(|error| {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
-                "the certificate is not usable"
+                "cannot use the renewed serving certificate"
             );
             AuthorityError::Damaged(drover_hub::authority::SERVING_SECRET)
         })

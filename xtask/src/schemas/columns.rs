@@ -34,7 +34,11 @@ pub(super) fn columns(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
     let path = kubernetes.join("pkg/printers/internalversion/printers.go");
-    let text = fs::read_to_string(&path).map_err(|source| SchemasError::File { path, source })?;
+    let text = fs::read_to_string(&path).map_err(|source| SchemasError::File {
+        operation: "read",
+        path,
+        source,
+    })?;
     let mut declared: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut kinds = BTreeMap::new();
     let mut open: Option<&str> = None;

@@ -116,6 +116,7 @@ pub(super) fn encodings(
     for (module_name, folder, prefix, _) in PACKAGES {
         let folder = module(module_name)?.join(folder);
         let file = |source| SchemasError::File {
+            operation: "read",
             path: folder.clone(),
             source,
         };

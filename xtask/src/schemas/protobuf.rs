@@ -19,8 +19,11 @@ pub(super) fn messages(
         let mut files = Vec::new();
         find(&module(name)?, &mut files)?;
         for path in files {
-            let text =
-                fs::read_to_string(&path).map_err(|source| SchemasError::File { path, source })?;
+            let text = fs::read_to_string(&path).map_err(|source| SchemasError::File {
+                operation: "read",
+                path,
+                source,
+            })?;
             read(&text, definitions, &mut messages);
         }
     }
@@ -29,6 +32,7 @@ pub(super) fn messages(
 
 fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), SchemasError> {
     let failed = |source| SchemasError::File {
+        operation: "list",
         path: folder.to_owned(),
         source,
     };

@@ -19,8 +19,12 @@ pub(crate) enum CopyError {
     #[error("cannot list the sources with git: {cause}", cause = .0)]
     List(String),
     /// A file cannot be copied or removed.
-    #[error("cannot copy or remove {path}")]
-    File { path: PathBuf, source: io::Error },
+    #[error("cannot {operation} {path}")]
+    File {
+        operation: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     /// A patch does not apply.
     #[error("cannot apply {patch}: the sources have changed, so create the patch again\n{output}")]
     DoesNotApply { patch: String, output: String },
@@ -68,13 +72,13 @@ impl Copy {
     pub(super) fn restore(&self) -> Result<(), CopyError> {
         for file in &self.files {
             let (from, to) = (root().join(file), self.root.join(file));
-            let expected = fs::read(&from).map_err(failed(&from))?;
+            let expected = fs::read(&from).map_err(failed("read", &from))?;
             if fs::read(&to).is_ok_and(|present| present == expected) {
                 continue;
             }
             let folder = to.parent().unwrap_or(&self.root);
-            fs::create_dir_all(folder).map_err(failed(folder))?;
-            fs::write(&to, expected).map_err(failed(&to))?;
+            fs::create_dir_all(folder).map_err(failed("create", folder))?;
+            fs::write(&to, expected).map_err(failed("write", &to))?;
         }
         Ok(())
     }
@@ -112,22 +116,23 @@ impl Copy {
             return Ok(());
         };
         for entry in entries {
-            let path = entry.map_err(failed(folder))?.path();
+            let path = entry.map_err(failed("list", folder))?.path();
             if path.is_dir() {
                 self.remove_others(&path)?;
             } else if !path
                 .strip_prefix(&self.root)
                 .is_ok_and(|name| self.files.contains(&*name.to_string_lossy()))
             {
-                fs::remove_file(&path).map_err(failed(&path))?;
+                fs::remove_file(&path).map_err(failed("remove", &path))?;
             }
         }
         Ok(())
     }
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     move |source| CopyError::File {
+        operation,
         path: path.to_owned(),
         source,
     }

@@ -62,8 +62,8 @@ fn marks(write: &Write<'_>) -> Result<(), Refusal> {
 fn credential(write: &Write<'_>, advice: &str) -> Result<(), Refusal> {
     if write.operation == Operation::Create {
         return Err(Refusal::new(format!(
-            "only Drover's server can create {resource}, because the creator of a hash knows the \
-             secret: {advice}",
+            "only Drover's server can create {resource}, because a user who chooses the \
+             hash of a token knows the token: {advice}",
             resource = write.resource
         )));
     }
@@ -71,7 +71,8 @@ fn credential(write: &Write<'_>, advice: &str) -> Result<(), Refusal> {
     match parts.iter().find(|part| write.changes(part)) {
         None => Ok(()),
         Some(part) => Err(Refusal::new(format!(
-            "cannot change {field} of {resource}: delete the object, and {advice}",
+            "only Drover's server can change {field} of {resource}: delete the object, and \
+             {advice}",
             field = part.rsplit('/').next().unwrap_or_default(),
             resource = write.resource
         ))),

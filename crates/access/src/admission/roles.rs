@@ -362,8 +362,8 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let changed = write.operation == Operation::Delete || write.changes("/spec");
     if label(write.old).is_some() && changed {
         return Err(Refusal::new(format!(
-            "cannot change the built-in role {name:?}: create a custom role, which can inherit \
-             from {name:?}"
+            "cannot change or delete the role {name:?}, because the role is built-in: create a \
+             custom role, which can inherit from {name:?}"
         )));
     }
     if write.operation == Operation::Create && is_built_in(name) {

@@ -128,7 +128,8 @@ fn manifest(
 ) -> Result<SecretString, Status> {
     let server_ca = state.trust.as_deref().ok_or_else(|| {
         Status::conflict(
-            "agents need a CA certificate, and the server's certificate file contains none: set --tls-ca to the file of the CA certificate",
+            "cannot create the manifest: the server's certificate file contains no CA certificate \
+             for the agents; set --tls-ca to the file of the CA certificate",
         )
     })?;
     let manifest = Manifest {

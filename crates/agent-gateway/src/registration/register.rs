@@ -106,7 +106,7 @@ pub async fn register(
         });
     }
     Err(Status::unavailable(
-        "conflict while updating the Cluster; try again",
+        "cannot register the cluster: concurrent requests change the Cluster; try again",
         1,
     ))
 }

@@ -166,11 +166,15 @@ impl Connection {
         loop {
             match self.answer(id).await? {
                 Answer::Entry(_) if entries.len() == max => {
-                    return Err(Failure::Unexpected("more entries than requested"));
+                    return Err(Failure::Unexpected(
+                        "the response contains more entries than requested",
+                    ));
                 }
                 Answer::Entry(entry) => entries.push(entry),
                 Answer::Reference if references == MAX_REFERENCES => {
-                    return Err(Failure::Unexpected("too many references"));
+                    return Err(Failure::Unexpected(
+                        "the response contains too many references to other directories",
+                    ));
                 }
                 Answer::Reference => references += 1,
                 Answer::Done { outcome, next } => {
@@ -194,7 +198,7 @@ impl Connection {
         self.received_bytes += length;
         if self.received_bytes > MAX_RECEIVED_BYTES {
             return Err(Failure::Unexpected(
-                "more data than allowed on one connection",
+                "the server sent more data than Drover allows on one connection",
             ));
         }
         answer_to(id, message)

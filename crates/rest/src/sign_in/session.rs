@@ -109,7 +109,9 @@ pub(crate) fn begin(
         .by_uid(token.spec.user_uid.as_str());
     let csrf_token = UserToken::parse(secret.expose_secret())
         .map(|token| Secret::new(token.csrf_token()))
-        .ok_or_else(|| Status::internal("the session's token is malformed"))?;
+        .ok_or_else(|| {
+            Status::internal("cannot create the session: the session's token is malformed")
+        })?;
     let session = view(state.hub.stores(), user.as_deref(), Some(token), csrf_token)?;
     let cookie = set_cookie(secret, token)?;
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))

@@ -52,7 +52,7 @@ pub enum FrameError {
     #[error("a client frame is not masked, or a server frame is masked")]
     Masking,
     /// A payload length is not in its shortest form, or exceeds 63 bits.
-    #[error("the length of a frame does not have the shortest encoding")]
+    #[error("the length of a frame is not in its shortest form, or exceeds 63 bits")]
     LengthForm,
     /// A message is larger than [`MAX_MESSAGE`].
     #[error("a message of {length} bytes exceeds the maximum of {MAX_MESSAGE} bytes", length = .0)]

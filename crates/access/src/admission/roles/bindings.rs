@@ -93,8 +93,8 @@ impl BindingSpec {
         });
         if let Some((_, role)) = locked {
             return Err(Refusal::new(format!(
-                "cannot create a binding of the locked role {role:?}: use a different role, or \
-                 unset spec.locked of the role",
+                "cannot create a binding of the role {role:?}, because the role is locked: use a \
+                 different role, or unset spec.locked of the role",
                 role = role.name
             )));
         }

@@ -211,7 +211,8 @@ fn holds(spec: &ProjectSpec) -> Result<(), Refusal> {
 
 fn uid() -> Refusal {
     Refusal::new(
-        "cannot write spec.cluster.uid or change spec.cluster of a project: omit \
-         spec.cluster.uid in a new project, and do not change spec.cluster of an existing project",
+        "spec.cluster of a project is immutable, and only Drover's server can write \
+         spec.cluster.uid: omit spec.cluster.uid in a new project, and do not change spec.cluster \
+         of an existing project",
     )
 }

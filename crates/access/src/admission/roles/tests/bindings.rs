@@ -77,7 +77,9 @@ fn binding_of_locked_role_can_be_deleted_but_not_created() {
     let created = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
     let refused = created.by(&world, "root", true).unwrap_err();
     assert!(
-        refused.starts_with("cannot create a binding of the locked role \"reader\""),
+        refused.starts_with(
+            "cannot create a binding of the role \"reader\", because the role is locked"
+        ),
         "{refused}"
     );
     let taken = attempt(resource, "new", Some(in_cluster("reader", "a")), None);

@@ -148,7 +148,7 @@ fn built_in_roles_cannot_be_changed() {
     let of_start = attempt("roletemplates", "new", spec(), other()).labelled();
     let refused = root(of_start).unwrap_err();
     assert!(
-        refused.starts_with("cannot change the built-in role \"new\""),
+        refused.starts_with("cannot change or delete the role \"new\", because"),
         "{refused}"
     );
     assert!(root(attempt("roletemplates", "new", spec(), None).labelled()).is_err());
