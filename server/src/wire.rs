@@ -133,7 +133,8 @@ pub enum StartError {
     },
     /// The first lists of the hub's objects did not complete within the time limit.
     #[error(
-        "the hub did not list the server's kinds within {seconds} s",
+        "cannot load the hub's objects within {seconds} s: check the API server of the hub, then \
+         start the server again",
         seconds = SYNC_TIMEOUT.as_secs()
     )]
     NotSynced,

@@ -21,7 +21,7 @@ use serde_json::Value;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemasError {
     /// Go is not installed, or a Go command failed.
-    #[error("cannot run go list -m: {cause}", cause = .0)]
+    #[error("cannot find a Go module with `go list -m`: {cause}", cause = .0)]
     Go(String),
     /// A file cannot be read or written.
     #[error("cannot {operation} {path}")]
@@ -277,7 +277,7 @@ fn module(name: &str) -> Result<PathBuf, SchemasError> {
     if !output.status.success() || folder.is_empty() {
         let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(SchemasError::Go(format!(
-            "{stderr} (`go mod download` in e2e/kubernetes downloads it)"
+            "{stderr}; run `go mod download` in e2e/kubernetes"
         )));
     }
     Ok(PathBuf::from(folder))

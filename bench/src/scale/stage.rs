@@ -69,7 +69,7 @@ pub(crate) enum StageError {
         total: u32,
     },
     /// The agents are not running.
-    #[error("the agents are not running")]
+    #[error("cannot find the process ID of the agents: the agents are not running")]
     NoAgents,
 }
 

@@ -37,7 +37,8 @@ pub enum RegistrationError {
     Key(#[from] KeyError),
     /// The Secret does not contain a registration token.
     #[error(
-        "the token in Secret {REGISTRATION_SECRET} is not a registration token; apply the manifest of \"drover cluster import\" again"
+        "the token in Secret {REGISTRATION_SECRET} is not a registration token; apply the \
+         manifest of \"drover cluster import\" again"
     )]
     MalformedToken,
     /// A call to the server failed.
@@ -45,7 +46,8 @@ pub enum RegistrationError {
     Call(#[from] CallError),
     /// The server's response contains the UID of a different Cluster.
     #[error(
-        "the server registered the cluster {registered_uid} instead of the cluster {expected_uid}",
+        "the server registered the cluster {registered_uid} instead of the cluster \
+         {expected_uid}; import the cluster again",
         registered_uid = .registered, expected_uid = .expected
     )]
     OtherCluster {

@@ -59,7 +59,7 @@ pub enum UpstreamError {
     )]
     Unverified,
     /// The CA certificate is not valid.
-    #[error("the API server's CA certificate is not valid")]
+    #[error("the API server's CA certificate is not valid: correct certificate-authority-data")]
     Root(#[source] rustls::Error),
     /// The host is neither a name nor an address.
     #[error("the API server's name {host:?} is not a valid DNS name or IP address", host = .0)]

@@ -131,7 +131,9 @@ pub struct PageRequest {
 #[derive(Debug, Error)]
 pub enum ReadAuditError {
     /// The user is already reading a page.
-    #[error("your previous request still reads the audit log; wait until that request ends")]
+    #[error(
+        "cannot read the audit log: your previous request is not complete; wait, then try again"
+    )]
     AlreadyReading,
     /// Too many users are reading the log.
     #[error("too many users are reading the audit log; try again")]

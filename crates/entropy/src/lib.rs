@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// The error of the operating system's random generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the system's random generator failed")]
+#[error("cannot generate random data: the system's random generator failed")]
 pub struct NoRandomness;
 
 /// Returns random bytes from the operating system.

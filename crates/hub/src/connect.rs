@@ -108,7 +108,9 @@ pub enum ConnectError {
     )]
     Pod(#[source] kube::config::InClusterError),
     /// The client cannot be built from the configuration.
-    #[error("cannot build the hub's client from its configuration")]
+    #[error(
+        "cannot create the client of the hub: check the kubeconfig or the pod's service account"
+    )]
     Client(#[source] ClientError),
     /// The embedded hub cannot be opened.
     #[error(transparent)]

@@ -57,7 +57,7 @@ pub enum DeviceError {
     #[error("no login with this code is pending: the code may have expired; start the login again")]
     NotFound,
     /// The login is already confirmed.
-    #[error("the login is already confirmed")]
+    #[error("cannot confirm the login: the login is already confirmed")]
     Confirmed,
     /// The confirming user authenticated with a token that is not the token of a login.
     #[error(

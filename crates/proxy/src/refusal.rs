@@ -77,7 +77,10 @@ pub enum Refusal {
     #[error(transparent)]
     Header(#[from] Unrepresentable),
     /// The response is a service worker script. A service worker runs after its page is closed.
-    #[error("Drover does not serve service workers of a cluster")]
+    #[error(
+        "cannot return a service worker of a cluster, because the service worker would run after \
+         its page is closed"
+    )]
     ServiceWorker,
     /// A browser session requests the service proxy of a cluster. The application behind the
     /// service proxy could misuse the session.
@@ -115,7 +118,7 @@ pub enum Refusal {
     #[error("the hub is unreachable; ask an administrator to check the API server of the hub")]
     Hub(#[source] ClientError),
     /// The hub did not respond in time.
-    #[error("the hub did not respond within {seconds} s", seconds = .0.0.as_secs())]
+    #[error("the hub did not respond within {seconds} s; try again", seconds = .0.0.as_secs())]
     HubSlow(HeadTimeout),
     /// The cluster redirects the client to a path of this server outside the cluster's prefix.
     #[error(

@@ -39,7 +39,7 @@ fn of<K: SimulatedKind>(client: &Client) -> BoxStream<'static, Change> {
         .filter_map(|event| {
             let event = event
                 .inspect_err(
-                    |error| tracing::debug!(%error, "watch of a simulated cluster restarts"),
+                    |error| tracing::debug!(%error, "restarting a watch of a simulated cluster"),
                 )
                 .ok();
             std::future::ready(event.map(change))

@@ -74,7 +74,8 @@ pub enum VersionError {
     },
     /// The server chose a version that the agent did not offer.
     #[error(
-        "the server selected tunnel protocol {version}, which this agent does not support",
+        "the server selected tunnel protocol {version}, which this agent does not support: upgrade \
+         the older of agent and server",
         version = .0
     )]
     NotOffered(String),

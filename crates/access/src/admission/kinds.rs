@@ -90,15 +90,15 @@ fn user(write: &Write<'_>) -> Result<(), Refusal> {
     let turned = |name| flag(write.object, name) != flag(write.old, name);
     if turned("administrator") {
         return Err(Refusal::new(
-            "only administrators can create administrators or change the administrator flag, \
-             with \"drover user create --administrator\" or PATCH /v1/users/NAME",
+            "only administrators can create administrators or change the administrator flag: \
+             use \"drover user create --administrator\" or PATCH /v1/users/NAME",
         ));
     }
     let administrator = flag(write.object, "administrator");
     if administrator && turned("enabled") {
         return Err(Refusal::new(
-            "only administrators can disable and enable administrators, with \"drover user \
-             disable\" and \"drover user enable\"",
+            "only administrators can disable and enable administrators: use \"drover user \
+             disable\" or \"drover user enable\"",
         ));
     }
     if administrator && write.changes("/metadata/ownerReferences") {

@@ -51,7 +51,7 @@ pub(crate) async fn authenticate(
         }
         Ok(None) => Err(ApiError::unauthorized()),
         Err(error) => {
-            tracing::debug!(%error, "token rejected");
+            tracing::debug!(%error, "failed to authenticate a bearer token");
             Err(ApiError::unauthorized())
         }
     }

@@ -121,7 +121,7 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
     }
     let name = printable(&args.name);
     Err(Failure::Other(format!(
-        "the test of the identity provider {name} failed"
+        "the test of the identity provider {name} failed; standard output contains the result"
     )))
 }
 

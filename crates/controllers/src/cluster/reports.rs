@@ -149,7 +149,7 @@ fn publish(managed: &ManagedCluster, events: &ReportEvents) {
         tracing::warn!(
             cluster.name = name,
             unlogged,
-            "agent rejected more requests"
+            "agent rejected more requests; the log omits these requests"
         );
     }
     let refused = events.refusals.iter().map(|refusal| {

@@ -31,7 +31,7 @@ pub enum AccountError {
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The hub returned no user name.
-    #[error("the hub returned no user name for the server's account")]
+    #[error("cannot identify the server's account: the hub returned no user name")]
     NoUserName,
 }
 

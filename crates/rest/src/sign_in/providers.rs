@@ -297,8 +297,9 @@ fn login_cookie(name: &str, value: &str, seconds: u32) -> Result<HeaderValue, St
     let text = format!(
         "{LOGIN_COOKIE}{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}"
     );
-    let mut value =
-        HeaderValue::try_from(text).map_err(|_| Status::bad_request("invalid provider name"))?;
+    let mut value = HeaderValue::try_from(text).map_err(|_| {
+        Status::bad_request("cannot set the sign-in cookie: the provider name is invalid")
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }
