@@ -21,8 +21,8 @@ pub(crate) enum AdministratorError {
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// A file cannot be written.
-    #[error("cannot prepare {path}")]
-    Prepare { path: PathBuf, source: io::Error },
+    #[error("cannot write {path}")]
+    Write { path: PathBuf, source: io::Error },
     /// The server rejected a request.
     #[error("{content}")]
     Refused {
@@ -133,7 +133,7 @@ async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, Admini
         content: "the output of \"drover cluster import\"",
     })?;
     let path = folder.join("server-ca.crt");
-    std::fs::write(&path, found).map_err(|source| AdministratorError::Prepare {
+    std::fs::write(&path, found).map_err(|source| AdministratorError::Write {
         path: path.clone(),
         source,
     })?;

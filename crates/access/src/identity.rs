@@ -73,7 +73,8 @@ pub struct Account {
     pub uid: String,
     /// Digest of the reviewed token.
     pub token: TokenDigest,
-    /// The extras of the TokenReview: token ID, pod and node, with the keys of Kubernetes.
+    /// The `extra` fields of the TokenReview, such as token ID, pod and node. The map keys are those
+    /// of the TokenReview, such as `authentication.kubernetes.io/pod-name`.
     pub extras: Vec<(String, String)>,
     /// Expiry of the token.
     pub expires_at: Timestamp,

@@ -185,7 +185,7 @@ pub fn document() -> serde_json::Value {
         list.extend(routes);
         document.merge(operations);
     }
-    document::complete(serde_json::to_value(document).unwrap_or_default(), &list)
+    document::complete(serde_json::json!(document), &list)
 }
 
 /// Creates the router of all routes that [`declared`] returns.

@@ -16,7 +16,8 @@ use drover_identity::caller::Administrator;
 
 /// Returns the server's version.
 ///
-/// If most users share one network address, administrators also receive this address.
+/// For administrators, the response also contains the network address that most users share, if one
+/// exists.
 #[utoipa::path(get, path = "/v1/version", tag = "server",
     responses((status = 200, body = Version)))]
 pub(super) async fn version(

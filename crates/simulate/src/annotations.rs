@@ -59,7 +59,7 @@ impl Default for Timing {
     }
 }
 
-/// The failure that the annotations of a pod request.
+/// The simulated failure that a pod's annotations select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodFailure {
     /// The images cannot be pulled.

@@ -1,9 +1,10 @@
 //! Limits the buffered response bytes in an agent.
 //!
 //! A byte counts against the budget from the time when the response body yields the byte until
-//! HTTP/2 has written the byte. While the budget is full, bodies are not polled, so that the bytes
-//! remain in the API server. Responses without buffered bytes continue first, and new requests
-//! receive 503. The server resets a stream if the user reads no data for a minute.
+//! HTTP/2 has written the byte. While the budget is full, the agent polls no bodies, so that the
+//! bytes remain in the API server, and new requests receive 503. When the budget has space again,
+//! responses without buffered bytes continue first. The server resets a stream if the user reads no
+//! data for a minute.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::session::Session;
 /// A page of the web UI, or a page with an open form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
-    /// The URL path, with a query for a form.
+    /// The URL path. The path of a form also contains a query string.
     pub(crate) path: &'static str,
     pub(crate) icon: Icon,
     /// The title of the page in the palette.

@@ -188,7 +188,8 @@ fn tests_are_not_ignored() {
     }
 }
 
-/// Types of kube that every write method of `kube::Api` takes as an argument.
+/// The parameter types of the write methods of `kube::Api`. The rule detects a direct write by these
+/// names, so a write with inferred parameters is not detected.
 const WRITE_PARAMS: &[&str] = &["PostParams", "PatchParams", "DeleteParams"];
 
 /// Files outside `drover-hub` that write with `kube::Api`, with the reason why the file does not

@@ -124,8 +124,8 @@ fn deleted_user(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "cannot delete an administrator with this request: ask an administrator to run \
-         \"drover user delete\"",
+        "cannot delete an administrator through the Kubernetes API: only Drover's REST API can \
+         delete administrators; ask an administrator to run \"drover user delete\"",
     ))
 }
 

@@ -171,8 +171,8 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
         return Err(Refusal::new(
-            "cannot create an aggregated role, because changes of other roles add rules to an \
-             aggregated role: list the rules in the role",
+            "cannot write an aggregated role: changes of different roles can add rules to the \
+             aggregated role; list the rules in the role",
         ));
     }
     // Labels select the roles that aggregate a role's rules.

@@ -31,8 +31,8 @@ const COPY: &str = "converting";
 #[derive(Debug, thiserror::Error)]
 enum ConvertError {
     #[error(
-        "the file has {bytes} bytes; the maximum for conversion at the start is \
-         {MAX_CONVERTED_BYTES}", bytes = .0
+        "cannot convert the store file to incremental vacuum when the server starts: the file has \
+         {bytes} bytes, and the maximum is {MAX_CONVERTED_BYTES}", bytes = .0
     )]
     TooLarge(u64),
     #[error("cannot create the copy")]

@@ -176,7 +176,7 @@ fn fields_removed_from_apply_are_deleted_unless_owned_by_a_second_manager() {
 }
 
 #[test]
-fn applied_object_with_managed_fields_wrong_kind_or_unknown_field_is_rejected() {
+fn apply_rejects_managed_fields_and_wrong_kind_and_unknown_field() {
     let kind = kind("", "configmaps", "");
     let mut applied = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}});
     let refused = |applied: &Value| apply(None, applied, &kind, by("me")).unwrap_err();

@@ -132,7 +132,9 @@ pub(crate) async fn create(
         .hash(password)
         .await
         .map_err(|error| error.into_status("password"))?;
-    let created = state.hub.writer().create("create a user", &user).await;
+    // The server waits for the store last, so that the user has roles and a password first.
+    let writer = state.hub.writer().without_wait();
+    let created = writer.create("create a user", &user).await;
     let created = created.map_err(|error| match error.code() {
         Some(409) => Status::already_exists("User", &request.name),
         _ => error.into(),
@@ -142,6 +144,7 @@ pub(crate) async fn create(
     // Store the password last: if this fails, the user cannot log in until an administrator sets a
     // password.
     state.logins.set_first_password(&created, &phc).await?;
+    state.hub.stores().users.wait_for(&created).await;
     Ok((
         StatusCode::CREATED,
         axum::Json(view(&state, &caller, &created)),

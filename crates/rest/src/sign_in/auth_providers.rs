@@ -103,7 +103,8 @@ pub(crate) async fn create(
     let own = new_key(&request.name, request.secret.as_ref())?;
     let spec = spec_of(&request.spec, own.as_ref().map(|(key, _)| key))?;
     let provider = AuthProvider::new(&request.name, spec);
-    let writer = state.hub.writer();
+    // The server waits for the store last, so that the provider is on the hub with its Secret first.
+    let writer = state.hub.writer().without_wait();
     let created = writer
         .create("create an identity provider", &provider)
         .await;
@@ -126,6 +127,7 @@ pub(crate) async fn create(
         }
         return Err(error.into());
     }
+    state.hub.stores().auth_providers.wait_for(&created).await;
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
@@ -161,6 +163,7 @@ pub(crate) async fn update(
         delete_unused_secret(&state, &former, unused).await;
     }
     let changed = replaced?.after;
+    state.hub.stores().auth_providers.wait_for(&changed).await;
     Ok(axum::Json(view(&changed)))
 }
 
@@ -179,7 +182,7 @@ async fn replace(
     version: Option<&str>,
 ) -> Result<Replaced, HubError> {
     let api: Api<AuthProvider> = Api::all(state.hub.client());
-    let writer = state.hub.writer();
+    let writer = state.hub.writer().without_wait();
     let name = former.name_any();
     let mut attempts = 1;
     loop {

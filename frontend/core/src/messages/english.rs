@@ -610,7 +610,7 @@ catalogue! {
         conflict = "Another user changed the project. Your changes are not saved. The form now contains your changes and the changes of the other user. Check the form and save again.";
         not_found(name: &str) = format!("Project {name} not found");
         not_found_advice = "The project does not exist, or you have no role in it.";
-        no_namespaces = "No namespaces.";
+        no_namespaces = "No namespaces. Edit the project to add a namespace.";
         resource_help = "Resource name as in a ResourceQuota, such as services.";
         resource_pending = "Add the resource or clear this field before saving.";
         resource_duplicate = "Duplicate; clear this field.";
@@ -674,7 +674,7 @@ catalogue! {
         approve = "Approve";
         reject = "Reject";
         approved = "Approved";
-        approved_help = "The command line is logged in within seconds. Its token is listed among your tokens.";
+        approved_help = "The command line is signed in within seconds. The list of your tokens then contains its token.";
         your_tokens = "Your tokens";
         rejected = "Rejected";
         rejected_help(expires: &LocalTime, source: &str) -> Rich = Rich::from(format!("The login was not approved. The code expires at {expires}. If you did not start this login, report the address ")) + code(source.to_owned()) + " to an administrator.";
@@ -1289,7 +1289,7 @@ catalogue! {
         tcp_probe(port: &str) = format!("TCP port {port}");
         grpc_probe(port: &str) = format!("gRPC health on port {port}");
         exec_probe(command: &str) = format!("runs {command}");
-        probe(action: &str, period: i64, timeout: i64, failures: i64) = format!("{action}, every {period} s, timeout {timeout} s, fails after {failures}", failures = counted(usize::try_from(failures).unwrap_or_default(), "failure", "failures"));
+        probe(action: &str, period: i64, timeout: i64, failures: i64) = format!("{action}, every {period} s, timeout {timeout} s, fails after {failures}", failures = counted(usize::try_from(failures).unwrap_or_default(), "consecutive failure", "consecutive failures"));
         crash(code: Option<i64>, restarts: i64) = {
             let restarts = counted(usize::try_from(restarts).unwrap_or_default(), "restart", "restarts");
             match code {

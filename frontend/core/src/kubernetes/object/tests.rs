@@ -53,7 +53,7 @@ fn running_pod_is_healthy() {
     assert_eq!(web.requests.as_deref(), Some("cpu 100m, memory 64Mi"));
     assert_eq!(
         web.probes[0].words,
-        "GET /ready on port http (HTTP), every 5 s, timeout 1 s, fails after 3 failures"
+        "GET /ready on port http (HTTP), every 5 s, timeout 1 s, fails after 3 consecutive failures"
     );
     let (last, at) = web.last.as_ref().unwrap();
     assert_eq!(last.words, "OOMKilled, exit code 137");
