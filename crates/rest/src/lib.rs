@@ -188,7 +188,7 @@ pub fn document() -> serde_json::Value {
     document::complete(serde_json::json!(document), &list)
 }
 
-/// Creates the router of all routes that [`declared`] returns.
+/// Creates the router of all routes under `/v1`, without registration and telemetry.
 pub fn router(state: RestState) -> Router {
     declared()
         .into_router()
