@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn key_proof_is_valid_only_for_its_key_cluster_and_purpose() {
+    fn key_proof_is_invalid_for_different_key_or_cluster_or_purpose() {
         let (pair, public) = key(1);
         let (_, other) = key(2);
         let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));

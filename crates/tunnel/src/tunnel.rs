@@ -73,7 +73,7 @@ pub struct Tunnel {
 pub struct Stats {
     /// Number of running requests.
     pub open_streams: usize,
-    /// Number of received bytes that users had not read at the last sweep.
+    /// Number of received bytes that the readers of the streams had not read at the last sweep.
     pub buffered_bytes: usize,
     /// Number of bytes received from the agent, including HTTP/2 frames.
     pub bytes_in: u64,

@@ -62,7 +62,7 @@ fn global_permission_used_in_one_namespace_is_reported() {
 }
 
 #[test]
-fn permission_for_all_names_that_is_used_for_one_name_is_reported() {
+fn permission_without_resource_names_used_for_one_name_is_reported() {
     let events = [event("get", "secrets", "own", "a")];
     let found = wrong(&rule(&["get"], &[]), Some("own"), &events);
     assert_eq!(found, ["get secrets in own: used for a only"]);

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::build::target;
 
-/// Timeout of a test binary. A test without its defence may never end.
+/// Timeout of a test binary. A test can hang after a patch removes the tested defence.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The reason why a test binary cannot be built or run.

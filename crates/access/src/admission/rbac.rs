@@ -171,8 +171,8 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
         return Err(Refusal::new(
-            "cannot write an aggregated role: changes of different roles can add rules to the \
-             aggregated role; list the rules in the role",
+            "cannot write a role with aggregationRule: changes of other roles can add rules to the \
+             role; remove aggregationRule and list the rules",
         ));
     }
     // Labels select the roles that aggregate a role's rules.

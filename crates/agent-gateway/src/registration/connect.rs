@@ -52,7 +52,10 @@ impl Default for ChallengeRate {
 impl ChallengeRate {
     fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
         let slow = |_| {
-            Status::too_many_requests("the agents of this cluster connect too often; try again", 5)
+            Status::too_many_requests(
+                "the agents of this cluster connect too often; wait, then try again",
+                5,
+            )
         };
         let from = peer.map_or(NOWHERE, |peer| peer.ip());
         self.0.check(cluster, from).map_err(slow)

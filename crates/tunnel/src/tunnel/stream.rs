@@ -1,5 +1,5 @@
-//! One open stream of a tunnel: the state that its user and the sweep share, and the duplex stream
-//! type.
+//! One open stream of a tunnel: the duplex stream type, and the state that the stream shares with
+//! the sweep.
 
 use std::io;
 use std::pin::Pin;

@@ -20,7 +20,7 @@ pub(super) struct LogView {
     pub(super) previous: RwSignal<bool>,
     /// True to stream new lines.
     pub(super) follow: RwSignal<bool>,
-    /// The selected start time, as its key in URLs.
+    /// The selected start time, in the format of the URL.
     pub(super) since: RwSignal<String>,
     /// The maximum number of requested lines, as entered.
     pub(super) tail: RwSignal<String>,
