@@ -322,7 +322,7 @@ fn role_that_inherits_a_locked_role_is_rejected() {
     assert!(
         created("globalrolebindings", global("roamer"))
             .unwrap_err()
-            .contains("locked role")
+            .contains("is locked")
     );
     // A role that inherited the locked role before may keep it.
     let had = || Some(template(&["get"], &["reader"]));
