@@ -181,8 +181,8 @@ mod tests {
             stored.metadata.annotations = revision
                 .clone()
                 .map(|text| [(REVISION_ANNOTATION.to_owned(), text)].into());
-            let condition_value = refuse_newer("clusters", Some(&stored));
-            assert_eq!(condition_value.is_err(), refused, "{revision:?}");
+            let result = refuse_newer("clusters", Some(&stored));
+            assert_eq!(result.is_err(), refused, "{revision:?}");
         }
         assert!(refuse_newer("clusters", None).is_ok());
     }

@@ -125,16 +125,13 @@ pub async fn create(
 
 /// Deletes the token with this ID, even if the stores do not contain the token yet.
 pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
-    match hub.stores().tokens.by_name(id) {
-        Some(token) => delete(hub, &token).await,
-        None => match hub
-            .writer::<Token>()
-            .delete_by_name("delete a token", id)
-            .await
-        {
-            Err(error) if !error.is_not_found() => Err(error),
-            _ => Ok(()),
-        },
+    if let Some(token) = hub.stores().tokens.by_name(id) {
+        return delete(hub, &token).await;
+    }
+    let writer = hub.writer::<Token>();
+    match writer.delete_by_name("delete a token", id).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
     }
 }
 

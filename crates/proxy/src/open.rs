@@ -135,17 +135,17 @@ impl OpenStreams {
         }
     }
 
-    /// Aborts every request for which `validity` returns a reason. Returns the number of aborted
+    /// Aborts every request for which `reason_to_abort` returns a reason. Returns the number of aborted
     /// requests.
     pub(super) fn abort_if(
         &self,
-        validity: impl Fn(&Permit, &InFlightRequest) -> Option<AbortReason>,
+        reason_to_abort: impl Fn(&Permit, &InFlightRequest) -> Option<AbortReason>,
     ) -> usize {
         let mut aborted = 0;
         for shard in &self.0.shards {
             let in_flight: Vec<_> = shard.lock().values().filter_map(Weak::upgrade).collect();
             for in_flight in in_flight {
-                if let Some(reason) = validity(in_flight.permit(), &in_flight)
+                if let Some(reason) = reason_to_abort(in_flight.permit(), &in_flight)
                     && in_flight.abort(reason)
                 {
                     aborted += 1;

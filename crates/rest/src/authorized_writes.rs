@@ -3,8 +3,6 @@
 //! The hub does not apply the admission rules to the server's own writes. [`AuthorizedWriter`]
 //! therefore checks each write with the rules that apply to the caller's writes with kubectl.
 
-use std::marker::PhantomData;
-
 use drover_access::admission::{Operation, Write};
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
@@ -23,7 +21,7 @@ use drover_hub::{Hub, StoredKind, Writer, call};
 pub(super) struct AuthorizedWriter<'a, K> {
     hub: &'a Hub,
     caller: &'a Identity,
-    kind: PhantomData<K>,
+    writer: Writer<'a, K>,
 }
 
 impl<'a, K: StoredKind> AuthorizedWriter<'a, K> {
@@ -31,7 +29,7 @@ impl<'a, K: StoredKind> AuthorizedWriter<'a, K> {
         Self {
             hub,
             caller,
-            kind: PhantomData,
+            writer: hub.writer().with_manager(),
         }
     }
 
@@ -39,20 +37,13 @@ impl<'a, K: StoredKind> AuthorizedWriter<'a, K> {
         Api::all(self.hub.client())
     }
 
-    fn writer(&self) -> Writer<'a, K> {
-        self.hub.writer().with_manager()
-    }
-
     /// Checks the caller's object `requested` and then creates `object`. `object` is equal to
     /// `requested` plus the UIDs that the server adds to references.
     pub(super) async fn create(&self, requested: &K, object: &K) -> Result<K, Status> {
-        let name = object.name_any();
-        let new = value(requested)?;
-        self.check(Operation::Create, &name, Some(&new), None)
-            .await?;
-        let created = self.writer().create("create an object", object).await;
+        self.check_create(requested).await?;
+        let created = self.writer.create("create an object", object).await;
         created.map_err(|error| match error.code() {
-            Some(409) => Status::already_exists(kind::<K>(), &name),
+            Some(409) => Status::already_exists(kind::<K>(), &object.name_any()),
             _ => error.into(),
         })
     }
@@ -115,17 +106,14 @@ impl<'a, K: StoredKind> AuthorizedWriter<'a, K> {
     /// Checks and writes a change of `old`. Returns a conflict if the object has changed since
     /// `old` was read.
     pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
-        let name = object.name_any();
-        let (before, after) = (value(old)?, value(object)?);
-        self.check(Operation::Update, &name, Some(&after), Some(&before))
-            .await?;
-        Ok(self.writer().replace("change an object", object).await?)
+        self.check_replace(old, object).await?;
+        Ok(self.writer.replace("change an object", object).await?)
     }
 
     pub(super) async fn delete(&self, object: &K) -> Result<(), Status> {
         self.check_delete(object).await?;
-        let writer = self.writer();
-        Ok(writer.delete_if_present("delete an object", object).await?)
+        let deleting = self.writer.delete_if_present("delete an object", object);
+        Ok(deleting.await?)
     }
 
     async fn check(

@@ -103,13 +103,9 @@ async fn check(
     }
 }
 
-async fn write(
-    state: &RestState,
-    setting: Setting,
-    value: &str,
-) -> Result<kinds::Setting, HubError> {
+async fn write(state: &RestState, setting: Setting, value: &str) -> Result<(), HubError> {
     let patch = json!({ "spec": { "value": value } });
-    let writer = state.hub.writer().with_manager();
+    let writer = state.hub.writer::<kinds::Setting>().with_manager();
     let written = writer.patch("change a setting", setting.name(), &patch);
     match written.await {
         // The Setting object with the default value was deleted: create it again.
@@ -118,8 +114,9 @@ async fn write(
                 value: value.to_owned(),
             };
             let object = kinds::Setting::new(setting.name(), spec);
-            state.hub.writer().create("create a setting", &object).await
+            let writer = state.hub.writer();
+            writer.create("create a setting", &object).await.map(drop)
         }
-        other => other,
+        other => other.map(drop),
     }
 }

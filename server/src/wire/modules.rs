@@ -252,8 +252,8 @@ fn when_leading(
 fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
     let stores = stores.clone();
     health.check("hub", move || {
-        let decision = stores.health().check();
-        decision.map_err(|status| status.message().to_owned())
+        let checked = stores.health().check();
+        checked.map_err(|status| status.message().to_owned())
     });
     let leadership = leadership.clone();
     health.check("lease", move || match leadership.state() {

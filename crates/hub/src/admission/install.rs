@@ -329,8 +329,8 @@ impl Installer {
                 // The hub has not loaded the webhook yet.
                 Ok(_) => sleep(PROBE_INTERVAL).await,
                 Err(error) => {
-                    let condition_value = condition_value(error, name, address);
-                    return condition_value.map_err(|error| error.redacted(self.reviews.segment()));
+                    let denied = check_denial(error, name, address);
+                    return denied.map_err(|error| error.redacted(self.reviews.segment()));
                 }
             }
         }
@@ -340,7 +340,7 @@ impl Installer {
 
 /// Returns `Ok` if the hub's error shows that the server's webhook denied the test object `object`.
 /// The denial proves that the hub calls the webhook. Returns an error otherwise.
-fn condition_value(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
+fn check_denial(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
     let message = error.answer().map(|status| status.message.clone());
     let message = message.unwrap_or_default();
     if message.contains("failed calling webhook") {

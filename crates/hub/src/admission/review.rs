@@ -190,9 +190,9 @@ async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status>
         Status::bad_request(format!("cannot parse the AdmissionReview: {error}"))
     })?;
     let request = parsed.request;
-    let condition_value = reviews.decide(&request).await?;
-    let mut answer = json!({ "uid": request.uid, "allowed": condition_value.is_none() });
-    if let Some((code, message)) = condition_value {
+    let refusal = reviews.decide(&request).await?;
+    let mut answer = json!({ "uid": request.uid, "allowed": refusal.is_none() });
+    if let Some((code, message)) = refusal {
         let reason = match code {
             StatusCode::FORBIDDEN => "Forbidden",
             StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",

@@ -141,7 +141,7 @@ async fn test(
     }
     let configured = match provider_logins.providers().configured(provider).await {
         Ok(configured) => configured,
-        Err(error) => return Some(untested(verdict_of_use_error(&error))),
+        Err(error) => return Some(untested(condition_of_use_error(&error))),
     };
     let unchanged = before.filter(|before| {
         let same = |one: &Arc<Configured>| Arc::ptr_eq(one, &configured);
@@ -151,11 +151,11 @@ async fn test(
         return None;
     }
     let condition_value = match provider_logins.callback_url(&provider.name_any()) {
-        Err(error) => verdict_of_provider_error(&error),
+        Err(error) => condition_of_provider_error(&error),
         Ok(back) => {
             let trying = connection_test::run(&configured, &back, None, Timestamp::now());
             match timeout(TEST_TIMEOUT, Box::pin(trying)).await {
-                Ok(test) => verdict_of_test(&test),
+                Ok(test) => condition_of_test(&test),
                 Err(_) => condition_false(
                     "Unavailable",
                     "the provider did not respond within a minute".to_owned(),
@@ -171,7 +171,7 @@ async fn test(
     })
 }
 
-fn verdict_of_test(test: &ConnectionTest) -> ConditionValue {
+fn condition_of_test(test: &ConnectionTest) -> ConditionValue {
     match (test.works, test.problem()) {
         (true, None) => condition_true("the provider responds, and users can sign in".to_owned()),
         (true, Some((check, _))) => condition_true(format!(
@@ -180,7 +180,7 @@ fn verdict_of_test(test: &ConnectionTest) -> ConditionValue {
             check.sentence()
         )),
         (false, Some((check, error))) => {
-            let condition_value = verdict_of_provider_error(error);
+            let condition_value = condition_of_provider_error(error);
             ConditionValue {
                 message: format!("{}: {}", check.what, condition_value.message),
                 ..condition_value
@@ -193,14 +193,14 @@ fn verdict_of_test(test: &ConnectionTest) -> ConditionValue {
     }
 }
 
-fn verdict_of_use_error(error: &UseError) -> ConditionValue {
+fn condition_of_use_error(error: &UseError) -> ConditionValue {
     match error {
-        UseError::Provider(error) => verdict_of_provider_error(error),
+        UseError::Provider(error) => condition_of_provider_error(error),
         UseError::NoSuch(_) | UseError::Hub(_) => condition_false("Unknown", reasons(error)),
     }
 }
 
-fn verdict_of_provider_error(error: &ProviderError) -> ConditionValue {
+fn condition_of_provider_error(error: &ProviderError) -> ConditionValue {
     let reason = match error {
         ProviderError::Refused(_) => "Refused",
         ProviderError::Unavailable { .. } => "Unavailable",

@@ -20,14 +20,14 @@ fn webhook_probe_succeeds_only_if_its_webhook_denies_the_request() {
     let address: Address = "https://drover.example".parse().unwrap();
     let reached =
         "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
-    assert!(condition_value(forbidden(reached), PROBE, &address).is_ok());
+    assert!(check_denial(forbidden(reached), PROBE, &address).is_ok());
     // A denial by another webhook proves nothing about this webhook's address.
-    let error = condition_value(forbidden(reached), CHECK, &address).unwrap_err();
+    let error = check_denial(forbidden(reached), CHECK, &address).unwrap_err();
     assert!(matches!(error, InstallError::Hub(_)), "{error}");
     let unreachable = "failed calling webhook \"probe.rules.drover.dev\": connection refused";
-    let error = condition_value(forbidden(unreachable), PROBE, &address).unwrap_err();
+    let error = check_denial(forbidden(unreachable), PROBE, &address).unwrap_err();
     assert!(matches!(error, InstallError::Unreachable { .. }), "{error}");
-    let other = condition_value(forbidden("configmaps is forbidden"), PROBE, &address).unwrap_err();
+    let other = check_denial(forbidden("configmaps is forbidden"), PROBE, &address).unwrap_err();
     assert!(matches!(other, InstallError::Hub(_)), "{other}");
 }
 

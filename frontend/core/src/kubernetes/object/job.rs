@@ -103,7 +103,7 @@ fn seconds(job: &Value, pointer: &str) -> Option<String> {
 }
 
 /// Returns the state of a cron job: severity, text, and cause with the next step.
-pub(crate) fn cron_verdict(cron: &Object) -> ObjectState {
+pub(crate) fn cron_state(cron: &Object) -> ObjectState {
     let cron = cron.value();
     if read::is_true(cron, "/spec/suspend") {
         return ObjectState::of(Severity::Degraded, t().workloads.suspended())

@@ -130,7 +130,7 @@ impl Overview {
         let overview = Self::of(kind, object);
         match kind {
             Kind::PODS => Self {
-                object_state: pod::verdict_on(object, not_ready),
+                object_state: pod::state_on(object, not_ready),
                 ..overview
             },
             _ => overview,
@@ -142,7 +142,7 @@ impl Overview {
         let (object_state, mut sections) = match kind.name {
             "Pod" => (pod::object_state(object), pod::sections(object)),
             "Job" => (job::object_state(object), job::sections(object)),
-            "CronJob" => (job::cron_verdict(object), job::cron_sections(object)),
+            "CronJob" => (job::cron_state(object), job::cron_sections(object)),
             "Node" => (node::object_state(object), node::sections(object)),
             name => (
                 workload::object_state(name, object),

@@ -34,7 +34,7 @@ impl PodLine {
 
     /// Creates the line for a pod. `not_ready` contains the names of nodes that are not Ready.
     pub fn on(pod: &Object, not_ready: &[String]) -> Self {
-        Self::with(pod, verdict_on(pod, not_ready))
+        Self::with(pod, state_on(pod, not_ready))
     }
 
     fn with(pod: &Object, object_state: ObjectState) -> Self {
@@ -63,7 +63,7 @@ pub fn is_finished(pod: &Object) -> bool {
 
 /// Returns the state of a pod: severity, text and cause. `not_ready` contains the names of nodes
 /// that are not Ready.
-pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> ObjectState {
+pub(crate) fn state_on(pod: &Object, not_ready: &[String]) -> ObjectState {
     let lost = pod
         .node_name()
         .filter(|name| not_ready.iter().any(|it| it == name));
