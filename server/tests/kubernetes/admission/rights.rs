@@ -164,7 +164,7 @@ pub(super) fn roles() -> Vec<Row> {
             Method::POST,
             path(),
             aggregated.clone(),
-            "aggregated",
+            "with aggregationRule",
         ),
         row(JANE, Method::POST, path(), aggregated, ""),
         row(
