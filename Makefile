@@ -74,6 +74,7 @@ test: ## Run all tests: unit tests, fuzz corpora, real Kubernetes, real browser
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
 	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
 	@.ci/suite weaken 60 $(XTASK) weaken --check
+	@.ci/suite weaken-changed 300 $(XTASK) weaken --changed --minutes 4
 
 .PHONY: conformance
 conformance: ## Compare the embedded API with kube-apiserver: the same requests to both (SCRIPTS=FOLDER: own scripts)

@@ -2,17 +2,28 @@
 //! removes one defence and names a test. The recipe applies each patch to a copy of the sources,
 //! and runs all tests of the test's binary. All tests must pass without the patch. With the patch,
 //! exactly the named test must fail. A patch that does not apply or compile is a failure.
+//!
+//! With `--changed`, the recipe runs the patches whose files changed since the commit in
+//! `e2e/weaken/base`, the newest changes first. With `--minutes`, the recipe stops at that limit and
+//! prints the names of the remaining patches.
 
+mod changes;
+mod confirmed;
 mod copy;
+mod inputs;
+mod limited;
 mod patch;
 mod suite;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use changes::{Changes, ChangesError};
+use confirmed::Confirmed;
 use copy::{Copy, CopyError};
+use inputs::Sources;
 use patch::{Patch, PatchError};
 use suite::{Outcome, Suite, SuiteError};
 
@@ -27,6 +38,9 @@ pub(crate) enum WeakenError {
     /// The copy of the sources cannot be written.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// The changed files cannot be listed.
+    #[error(transparent)]
+    Changes(#[from] ChangesError),
     /// A test binary cannot be built or run.
     #[error(transparent)]
     Suite(#[from] SuiteError),
@@ -65,35 +79,168 @@ pub(crate) struct Weaken {
     /// Check only that the patches parse and apply
     #[arg(long)]
     check: bool,
+    /// Select patches whose files changed since the commit in e2e/weaken/base, the newest first. The
+    /// files of a patch are the patch, the patched files and the file of the named test
+    #[arg(long)]
+    changed: bool,
+    /// Stop after this time, and print the names of the remaining patches
+    #[arg(long)]
+    minutes: Option<u64>,
 }
 
 impl Weaken {
     pub(crate) fn run(self) -> Result<(), WeakenError> {
+        let deadline = self
+            .minutes
+            .map(|minutes| Instant::now() + Duration::from_mins(minutes));
         let patches = patches(&self.only)?;
         let copy = Copy::of_sources()?;
-        let mut by_suite: BTreeMap<&Suite, Vec<&Patch>> = BTreeMap::new();
-        for patch in &patches {
-            copy.apply(patch)?;
-            copy.restore()?;
-            by_suite.entry(&patch.suite).or_default().push(patch);
+        if self.check || !self.changed {
+            for patch in &patches {
+                copy.apply(patch)?;
+                copy.restore()?;
+            }
+            print_line(&format!("{} patches apply", patches.len()));
         }
         if self.check {
-            print_line(&format!("{} patches apply", patches.len()));
             return Ok(());
         }
-        let mut undetected = 0;
-        for (suite, patches) in by_suite {
-            check_unweakened(&copy, suite, &patches)?;
-            for patch in patches {
-                undetected += usize::from(!detected(&copy, patch)?);
-            }
+        let sources = Sources::new(copy.files(), read_source);
+        let mut entries: Vec<Entry> = patches
+            .iter()
+            .map(|patch| Entry::new(patch, &sources))
+            .collect();
+        let mut confirmed = Confirmed::read();
+        if self.changed {
+            let changes = Changes::since_base()?;
+            entries = changed(entries, &changes, &confirmed);
         }
-        if undetected > 0 {
-            Err(WeakenError::Undetected(undetected))
-        } else {
-            Ok(())
+        let result = run(&copy, &entries, deadline, &mut confirmed)?;
+        let ran_all = result.not_run.is_empty() && self.only.is_empty();
+        result.report(self.minutes)?;
+        if ran_all && deadline.is_none() && changes::write_base()? {
+            print_line("wrote e2e/weaken/base: commit the file");
+        }
+        Ok(())
+    }
+}
+
+/// A patch to run.
+struct Entry<'a> {
+    patch: &'a Patch,
+    inputs: BTreeSet<String>,
+    /// Entries with a lower rank run first.
+    rank: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn new(patch: &'a Patch, sources: &Sources<'_>) -> Self {
+        Self {
+            patch,
+            inputs: sources.inputs(patch),
+            rank: 0,
         }
     }
+}
+
+/// Retains the entries with changed files that are not confirmed with these inputs.
+fn changed<'a>(
+    mut entries: Vec<Entry<'a>>,
+    changes: &Changes,
+    confirmed: &Confirmed,
+) -> Vec<Entry<'a>> {
+    entries.retain_mut(|entry| {
+        let rank = changes.rank(&entry.inputs);
+        entry.rank = rank.unwrap_or_default();
+        rank.is_some()
+    });
+    let selected = entries.len();
+    entries.retain(|entry| !confirmed.contains(&Confirmed::key(&entry.inputs)));
+    print_line(&format!(
+        "{selected} patches have changed files {}; {} of them were confirmed before with these files",
+        changes.description(),
+        selected - entries.len()
+    ));
+    entries
+}
+
+/// Groups entries by test binary. The binary of the lowest rank is the first group. The entry with
+/// the lowest rank is the first of its group.
+fn groups<'e, 'a>(entries: &'e [Entry<'a>]) -> Vec<(&'a Suite, Vec<&'e Entry<'a>>)> {
+    let mut by_suite: BTreeMap<&Suite, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        by_suite.entry(&entry.patch.suite).or_default().push(entry);
+    }
+    let mut groups = Vec::from_iter(by_suite);
+    for (_, group) in &mut groups {
+        group.sort_by_key(|entry| entry.rank);
+    }
+    groups.sort_by_key(|(_, group)| group.first().map(|entry| entry.rank));
+    groups
+}
+
+/// The results of the patches.
+#[derive(Default)]
+struct Totals {
+    confirmed: usize,
+    undetected: usize,
+    /// The names of the patches for which the time was too short.
+    not_run: Vec<String>,
+}
+
+impl Totals {
+    fn report(self, minutes: Option<u64>) -> Result<(), WeakenError> {
+        print_line(&format!("{} patches confirmed", self.confirmed));
+        if !self.not_run.is_empty() {
+            print_line(&format!(
+                "NOT RUN because of the limit of {} minutes: {} patches: {}",
+                minutes.unwrap_or_default(),
+                self.not_run.len(),
+                self.not_run.join(", ")
+            ));
+        }
+        match self.undetected {
+            0 => Ok(()),
+            count => Err(WeakenError::Undetected(count)),
+        }
+    }
+}
+
+/// Runs the patches of each test binary one after another until the deadline.
+fn run(
+    copy: &Copy,
+    entries: &[Entry<'_>],
+    deadline: Option<Instant>,
+    confirmed: &mut Confirmed,
+) -> Result<Totals, WeakenError> {
+    let mut totals = Totals::default();
+    for (suite, group) in groups(entries) {
+        let patches: Vec<&Patch> = group.iter().map(|entry| entry.patch).collect();
+        let mut in_time = check_unweakened(copy, suite, &patches, deadline)?;
+        for entry in group {
+            let verdict = if in_time {
+                verify(copy, entry.patch, deadline)?
+            } else {
+                Verdict::NotRun
+            };
+            match verdict {
+                Verdict::Detected => {
+                    totals.confirmed += 1;
+                    confirmed.add(&Confirmed::key(&entry.inputs));
+                }
+                Verdict::Undetected => totals.undetected += 1,
+                Verdict::NotRun => {
+                    in_time = false;
+                    totals.not_run.push(entry.patch.name.clone());
+                }
+            }
+        }
+    }
+    Ok(totals)
+}
+
+fn read_source(file: &str) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap_or_default()
 }
 
 /// Returns the patches whose file names contain a text in `only`, sorted by name. Returns all
@@ -124,9 +271,18 @@ fn patches(only: &[String]) -> Result<Vec<Patch>, WeakenError> {
         .collect::<Result<_, _>>()?)
 }
 
-fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<(), WeakenError> {
+/// Runs the tests without a patch. Returns false if the deadline was reached.
+fn check_unweakened(
+    copy: &Copy,
+    suite: &Suite,
+    patches: &[&Patch],
+    deadline: Option<Instant>,
+) -> Result<bool, WeakenError> {
     let start = Instant::now();
-    let outcome = suite.run(copy.root())?;
+    let outcome = match suite.run(copy.root(), deadline) {
+        Err(SuiteError::TimeLimit { .. }) => return Ok(false),
+        outcome => outcome?,
+    };
     if !outcome.failed.is_empty() {
         let failed = outcome.failed.into_iter().collect();
         return Err(WeakenError::AlreadyFailing {
@@ -148,41 +304,54 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
         "{suite}: {tests} tests pass without a patch ({} s)",
         start.elapsed().as_secs()
     ));
-    Ok(())
+    Ok(true)
 }
 
-/// Applies the patch and runs the tests. Returns true if only the named test fails.
-fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
+/// The result of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Only the named test failed.
+    Detected,
+    /// Other tests failed, no test failed, or the patch does not compile.
+    Undetected,
+    /// The deadline was reached.
+    NotRun,
+}
+
+/// Applies the patch and runs the tests.
+fn verify(copy: &Copy, patch: &Patch, deadline: Option<Instant>) -> Result<Verdict, WeakenError> {
     let start = Instant::now();
     copy.apply(patch)?;
-    let outcome = patch.suite.run(copy.root());
+    let outcome = patch.suite.run(copy.root(), deadline);
     copy.restore()?;
-    let (noticed, result) = judge(patch, outcome);
-    let seconds = start.elapsed().as_secs();
-    print_line(&format!(
-        "  {} (group {}): {}: {result} ({seconds} s)",
-        patch.name, patch.group, patch.defence
-    ));
-    Ok(noticed)
+    let (verdict, result) = judge(patch, outcome);
+    if verdict != Verdict::NotRun {
+        let seconds = start.elapsed().as_secs();
+        print_line(&format!(
+            "  {} (group {}): {}: {result} ({seconds} s)",
+            patch.name, patch.group, patch.defence
+        ));
+    }
+    Ok(verdict)
 }
 
-/// Compares the results with the named test. Returns true if only the named test failed, and a
-/// description of the result. If the tests cannot run, the patch is a failure.
-fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
+/// Compares the results with the named test, and describes the result.
+fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (Verdict, String) {
     let test = &patch.test;
     match outcome {
-        Err(error) => (false, format!("NOT RUN: {error}")),
+        Err(error @ SuiteError::TimeLimit { .. }) => (Verdict::NotRun, error.to_string()),
+        Err(error) => (Verdict::Undetected, format!("FAILED: {error}")),
         Ok(Outcome { failed, .. }) if failed.is_empty() => (
-            false,
+            Verdict::Undetected,
             format!("NOT DETECTED; {test} passes without the defence"),
         ),
         Ok(Outcome { failed, .. }) if failed.len() == 1 && failed.contains(test) => {
-            (true, format!("detected by {test}"))
+            (Verdict::Detected, format!("detected by {test}"))
         }
         Ok(Outcome { failed, .. }) => {
             let failed = Vec::from_iter(failed).join(", ");
             (
-                false,
+                Verdict::Undetected,
                 format!("NOT DETECTED by {test} alone; these fail: {failed}"),
             )
         }
@@ -192,4 +361,61 @@ fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) 
 fn print_line(text: &str) {
     // Ignore errors: if standard output is closed, the exit code still shows the result.
     let _ = writeln!(io::stdout(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patch(name: &str, package: &str) -> Patch {
+        let text = format!(
+            "Group: 2\nDefence: a check\nPackage: {package}\nTarget: lib\nTest: tests::x\n\n--- a/x\n"
+        );
+        Patch::parse(name.to_owned(), text).unwrap()
+    }
+
+    #[test]
+    fn binary_and_patch_with_the_newest_change_run_first() {
+        let patches = [patch("1", "a"), patch("2", "b"), patch("3", "b")];
+        let entries: Vec<Entry> = patches
+            .iter()
+            .zip([5, 9, 2])
+            .map(|(patch, rank)| Entry {
+                patch,
+                inputs: BTreeSet::new(),
+                rank,
+            })
+            .collect();
+        let order: Vec<&str> = groups(&entries)
+            .into_iter()
+            .flat_map(|(_, group)| group)
+            .map(|entry| entry.patch.name.as_str())
+            .collect();
+        assert_eq!(order, ["3", "2", "1"]);
+    }
+
+    #[test]
+    fn only_a_single_failure_of_the_named_test_confirms_a_patch() {
+        let failed = |names: &[&str]| {
+            let failed = names.iter().map(|&name| name.to_owned()).collect();
+            Ok(Outcome {
+                failed,
+                ..Outcome::default()
+            })
+        };
+        let patch = patch("1", "a");
+        let verdict = |outcome| judge(&patch, outcome).0;
+        assert_eq!(verdict(failed(&["tests::x"])), Verdict::Detected);
+        assert_eq!(verdict(failed(&[])), Verdict::Undetected);
+        assert_eq!(
+            verdict(failed(&["tests::x", "tests::y"])),
+            Verdict::Undetected
+        );
+        assert_eq!(verdict(failed(&["tests::y"])), Verdict::Undetected);
+        let suite = patch.suite.clone();
+        assert_eq!(
+            verdict(Err(SuiteError::TimeLimit { suite })),
+            Verdict::NotRun
+        );
+    }
 }

@@ -68,6 +68,11 @@ impl Copy {
         &self.root
     }
 
+    /// Returns the paths of the files.
+    pub(super) fn files(&self) -> &BTreeSet<String> {
+        &self.files
+    }
+
     /// Restores every file of the copy from the sources.
     pub(super) fn restore(&self) -> Result<(), CopyError> {
         for file in &self.files {

@@ -66,7 +66,7 @@ impl Patch {
         Self::parse(name, text)
     }
 
-    fn parse(name: String, text: String) -> Result<Self, PatchError> {
+    pub(super) fn parse(name: String, text: String) -> Result<Self, PatchError> {
         let field = |field: &'static str| {
             let head = text.lines().take_while(|line| !line.starts_with("--- "));
             head.filter_map(|line| line.split_once(": "))

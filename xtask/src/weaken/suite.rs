@@ -2,17 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::limited::{self, Limited};
 use crate::build::target;
 
 /// Timeout of a test binary. A test can hang after a patch removes the tested defence.
 const LIMIT: Duration = Duration::from_mins(2);
+
+/// Settings of cargo with which the copy uses the compiled dependencies of the checkout.
+const SHARE_DEPENDENCIES: &[(&str, &str)] = &[
+    // Without debug information, Drover's crates have separate artifacts in the shared build folder.
+    // Other crates have the same profile as in the checkout (`profile.dev.package."*"`).
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+    // The checkout's builds select the whole workspace. With the features of one package only, cargo
+    // would compile the dependencies again. The setting is not stable yet.
+    ("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace"),
+    ("CARGO_UNSTABLE_FEATURE_UNIFICATION", "true"),
+    ("__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS", "nightly"),
+];
 
 /// The reason why a test binary cannot be built or run.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +39,9 @@ pub(crate) enum SuiteError {
     /// cargo's messages contain no test binary.
     #[error("cannot find the test binary of {suite}: check the package and the target")]
     NoBinary { suite: Suite },
+    /// The recipe's time ended before the results were known.
+    #[error("cannot run {suite}: the time limit ended")]
+    TimeLimit { suite: Suite },
     /// The binary exited without a summary.
     #[error("{suite} exited before all tests had finished:\n{output}")]
     Incomplete { suite: Suite, output: String },
@@ -81,40 +97,35 @@ pub(super) struct Outcome {
 }
 
 impl Suite {
-    /// Builds the binary from the sources in `root`, and runs all its tests.
-    pub(super) fn run(&self, root: &Path) -> Result<Outcome, SuiteError> {
-        let binary = self.build(root)?;
-        let started = |source| SuiteError::Start {
-            program: binary.display().to_string(),
-            source,
-        };
-        let mut child = Command::new(&binary)
+    /// Builds the binary from the sources in `root`, and runs all its tests. Stops at `deadline`.
+    pub(super) fn run(
+        &self,
+        root: &Path,
+        deadline: Option<Instant>,
+    ) -> Result<Outcome, SuiteError> {
+        let binary = self.build(root, deadline)?;
+        let hangs_at = Instant::now() + LIMIT;
+        let mut command = Command::new(&binary);
+        command
             .args(["--test-threads=4", "--color=never"])
             .args(&self.module)
-            .current_dir(root)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(started)?;
-        let mut stdout = child.stdout.take();
-        let reader = std::thread::spawn(move || {
-            let mut text = Vec::new();
-            // Ignore errors: the output before the read error is sufficient.
-            let _ = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut text));
-            String::from_utf8_lossy(&text).into_owned()
-        });
-        let deadline = Instant::now() + LIMIT;
-        let mut hung = false;
-        while child.try_wait().map_err(started)?.is_none() {
-            if Instant::now() > deadline {
-                hung = true;
-                child.kill().map_err(started)?;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+            .current_dir(root);
+        let stop = deadline.map_or(hangs_at, |deadline| deadline.min(hangs_at));
+        let Limited { status, stdout, .. } =
+            limited::run(command, Some(stop)).map_err(|source| SuiteError::Start {
+                program: binary.display().to_string(),
+                source,
+            })?;
+        if status.is_none() && stop < hangs_at {
+            return Err(self.out_of_time());
         }
-        let output = reader.join().unwrap_or_default();
-        self.outcome(&output, hung)
+        self.outcome(&stdout, status.is_none())
+    }
+
+    fn out_of_time(&self) -> SuiteError {
+        SuiteError::TimeLimit {
+            suite: self.clone(),
+        }
     }
 
     fn outcome(&self, output: &str, hung: bool) -> Result<Outcome, SuiteError> {
@@ -130,7 +141,7 @@ impl Suite {
         Ok(outcome)
     }
 
-    fn build(&self, root: &Path) -> Result<PathBuf, SuiteError> {
+    fn build(&self, root: &Path, deadline: Option<Instant>) -> Result<PathBuf, SuiteError> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo
             .args([
@@ -142,29 +153,32 @@ impl Suite {
                 &self.package,
             ])
             .current_dir(root)
-            // cargo names artifacts by their paths within the workspace. In the checkout's target
-            // folder, the patched artifacts would replace the artifacts of the checkout.
+            .envs(SHARE_DEPENDENCIES.iter().copied())
+            .env("CARGO_BUILD_BUILD_DIR", target())
+            // Separate final artifacts. Otherwise, the patched programs would replace the programs
+            // of the checkout.
             .env("CARGO_TARGET_DIR", target().join("weakened"))
             // The same sources are compiled repeatedly with small changes.
-            .env("CARGO_INCREMENTAL", "1")
-            .stdin(Stdio::null());
+            .env("CARGO_INCREMENTAL", "1");
         match &self.target {
             Target::Library => cargo.arg("--lib"),
             Target::Integration(name) => cargo.args(["--test", name]),
         };
-        let output = cargo.output().map_err(|source| SuiteError::Start {
+        let output = limited::run(cargo, deadline).map_err(|source| SuiteError::Start {
             program: "cargo".to_owned(),
             source,
         })?;
-        let messages = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() {
-            let output = rendered(&messages, &String::from_utf8_lossy(&output.stderr));
+        let Some(status) = output.status else {
+            return Err(self.out_of_time());
+        };
+        if !status.success() {
+            let output = rendered(&output.stdout, &output.stderr);
             return Err(SuiteError::DoesNotCompile {
                 suite: self.clone(),
                 output,
             });
         }
-        executable(&messages).ok_or_else(|| SuiteError::NoBinary {
+        executable(&output.stdout).ok_or_else(|| SuiteError::NoBinary {
             suite: self.clone(),
         })
     }
