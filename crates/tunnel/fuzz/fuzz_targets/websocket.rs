@@ -27,7 +27,11 @@ fuzz_target!(|input: (u8, &[u8])| {
         let (whole, ends_whole) = decode(bytes, usize::MAX, role);
         let (cut, ends_cut) = decode(bytes, usize::from(piece), role);
         assert_eq!(ends_whole, ends_cut);
-        assert!(if ends_whole.is_ok() { whole == cut } else { cut.starts_with(&whole) });
+        assert!(if ends_whole.is_ok() {
+            whole == cut
+        } else {
+            cut.starts_with(&whole)
+        });
         assert!(cut.len() <= bytes.len());
     }
 });
