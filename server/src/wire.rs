@@ -247,6 +247,9 @@ impl Server {
 /// Starts the server in this order: hub, keys, stores, listener, certificate, Lease, modules.
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
+    // The first random bytes take 20 ms, so a thread requests them while the hub opens. Later
+    // requests report errors.
+    tokio::task::spawn_blocking(|| drover_entropy::random::<1>().is_ok());
     files::raise_limit();
     tracing::info!(memory = %options.memory, "memory limits calculated");
     let connection = connect_within(&options.hub, options.memory.hub).await?;

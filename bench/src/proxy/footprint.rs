@@ -69,7 +69,7 @@ pub(super) async fn measure_ready(
         }
         seen.push(start.elapsed().as_secs_f64() * 1000.0);
     }
-    figures.add("server_ready_ms", median(&seen), Goal::AtMost(1000.0));
+    figures.add("server_ready_ms", median(&seen), Goal::AtMost(300.0));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::definitions;
+use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
@@ -63,43 +64,43 @@ pub enum InstallError {
 /// Installs or upgrades every definition, and waits until the hub serves the kinds.
 pub async fn install(client: &Client) -> Result<(), InstallError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for definition in definitions() {
-        install_one(&api, definition).await?;
-    }
-    for definition in definitions() {
-        wait_until_established(&api, &definition.name_any()).await?;
-    }
+    let installed = definitions().into_iter().map(async |definition| {
+        let name = definition.name_any();
+        let stored = install_one(&api, definition).await?;
+        if is_established(&stored) {
+            return Ok(());
+        }
+        wait_until_established(&api, &name).await
+    });
+    try_join_all(installed).await?;
     Ok(())
 }
 
+/// Writes a definition and returns the stored definition.
 async fn install_one(
     api: &Api<CustomResourceDefinition>,
     mut definition: CustomResourceDefinition,
-) -> Result<(), InstallError> {
+) -> Result<CustomResourceDefinition, InstallError> {
     let name = definition.name_any();
     definition
         .annotations_mut()
         .insert(REVISION_ANNOTATION.to_owned(), SCHEMA_REVISION.to_string());
     let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();
-    for attempt in 1.. {
+    let mut attempt = 1;
+    loop {
         let stored = call("read a kind's definition", api.get_opt(&name)).await?;
         refuse_newer(&name, stored.as_ref())?;
         // With the resource version of the checked definition, a concurrent write of a newer server
         // causes a conflict.
         definition.metadata.resource_version = stored.and_then(|s| s.metadata.resource_version);
         let patch = Patch::Apply(&definition);
-        match call(
-            "install a kind's definition",
-            api.patch(&name, &params, &patch),
-        )
-        .await
-        {
-            Ok(_) => break,
-            Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => {}
+        let written = api.patch(&name, &params, &patch);
+        match call("install a kind's definition", written).await {
+            Ok(stored) => return Ok(stored),
+            Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => attempt += 1,
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
 }
 
 /// Rejects a stored definition of a newer server version, because an older schema can drop fields

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _};
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Argon2, PasswordHasher as _, PasswordVerifier as _, Version};
 use drover_api::kinds::User;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Resource as _, ResourceExt};
@@ -11,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-use drover_entropy::{NoRandomness, random_password};
+use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
@@ -78,7 +79,7 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    /// The hash of a random password. For an unknown user, the server checks the password against
+    /// The hash of no known password. For an unknown user, the server checks the password against
     /// this hash, to take the same time as for an existing user.
     dummy_hash: Arc<str>,
 }
@@ -95,7 +96,7 @@ impl Passwords {
         let at_once = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self {
             slots: Arc::new(Semaphore::new(at_once)),
-            dummy_hash: hash(random_password()?.expose_secret())?.into(),
+            dummy_hash: dummy_hash()?.into(),
         })
     }
 
@@ -150,6 +151,20 @@ fn hash(password: &str) -> Result<String, PasswordError> {
     hashed
         .map(|phc| phc.to_string())
         .map_err(|_| PasswordError::Hash)
+}
+
+/// Returns a PHC string with the parameters of [`hash`], and a random salt and output. The function
+/// hashes no password, because a hash would delay the start of the server.
+fn dummy_hash() -> Result<String, PasswordError> {
+    let argon2 = Argon2::default();
+    let phc = PasswordHash {
+        algorithm: Algorithm::default().ident(),
+        version: Some(Version::default().into()),
+        params: ParamsString::try_from(argon2.params()).map_err(|_| PasswordError::Hash)?,
+        salt: Some(Salt::new(&random::<16>()?).map_err(|_| PasswordError::Hash)?),
+        hash: Some(Output::new(&random::<32>()?).map_err(|_| PasswordError::Hash)?),
+    };
+    Ok(phc.to_string())
 }
 
 /// Returns the name of the Secret with a user's hash.
@@ -217,6 +232,8 @@ fn hash_secret(user: &User, phc: &str) -> Secret {
 
 #[cfg(test)]
 mod tests {
+    use drover_entropy::random_password;
+
     use super::*;
 
     #[test]
@@ -242,6 +259,17 @@ mod tests {
     fn random_passwords_satisfy_the_password_rules() {
         let password = random_password().unwrap();
         assert!(check_rules(password.expose_secret()).is_ok());
+    }
+
+    #[test]
+    fn dummy_hash_has_the_parameters_of_a_real_hash() {
+        let shape = |phc: String| {
+            let phc = PasswordHash::new(&phc).unwrap();
+            let lengths = (phc.salt.unwrap().len(), phc.hash.unwrap().len());
+            (phc.algorithm, phc.version, phc.params, lengths)
+        };
+        let (dummy, real) = (dummy_hash().unwrap(), hash("correct horse").unwrap());
+        assert_eq!(shape(dummy), shape(real));
     }
 
     #[tokio::test]
