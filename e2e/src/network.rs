@@ -12,13 +12,9 @@ use std::time::Duration;
 
 use crate::wait::{TimedOut, eventually};
 
-const NAMESPACE: &str = "drover-e2e";
-const HOST_LINK: &str = "drover-e2e0";
-const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
-const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
-/// The address range of the node's pods.
-pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
-/// Timeout of the wait for other tests that use the node. Only one test can use the node at a time.
+/// The number of nodes that can run on a machine at the same time.
+const SLOTS: u8 = 2;
+/// Timeout of the wait for other tests that use the nodes of the machine.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
 /// The programs that a node requires, and the Debian package of each program.
@@ -48,8 +44,10 @@ pub enum NetworkError {
         /// The Debian packages of the missing programs.
         packages: Vec<&'static str>,
     },
-    /// A different test process uses the node.
-    #[error("cannot use the node of this machine: another test uses it; run the test again later")]
+    /// Other tests use all nodes.
+    #[error(
+        "cannot use a node of this machine: other tests use all nodes; run the test again later"
+    )]
     Busy(#[source] TimedOut),
     /// A network command failed.
     #[error("`{command}` failed: {output}")]
@@ -69,81 +67,139 @@ pub enum NetworkError {
     },
 }
 
-/// The network of the real node, and the lock on the node.
+/// One of the nodes that can run on a machine. A slot has its own names and addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(u8);
+
+impl Slot {
+    fn all() -> impl Iterator<Item = Self> {
+        (0..SLOTS).map(Self)
+    }
+
+    /// Returns the name of the node's network namespace, network link and control group.
+    pub(crate) fn name(self) -> String {
+        format!("drover-e2e-{}", self.0)
+    }
+
+    const fn host(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 213, self.0, 1)
+    }
+
+    const fn node(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 213, self.0, 2)
+    }
+
+    /// Returns the address range of the node's pods.
+    fn pod_range(self) -> String {
+        format!("10.214.{}.0/24", self.0)
+    }
+
+    /// Locks the slot. An abstract socket is the lock, because the kernel releases it when the
+    /// process ends.
+    fn lock(self) -> io::Result<UnixListener> {
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(self.name())?)
+    }
+
+    /// Locks all other slots. Returns `None` if a node uses another slot.
+    pub(crate) fn lock_others(self) -> Option<Vec<UnixListener>> {
+        Self::all()
+            .filter(|slot| *slot != self)
+            .map(|slot| slot.lock().ok())
+            .collect()
+    }
+}
+
+/// The network of a real node, and the lock on the node's names and addresses.
 ///
-/// A machine can have only one node network at a time. Concurrent calls wait until the previous
-/// network is dropped. Dropping the network removes the namespace and its content.
+/// A machine can have two node networks at a time. Further calls wait until a network is dropped.
+/// Dropping the network removes the namespace and its content.
 #[derive(Debug)]
 pub struct NodeNetwork {
-    // An abstract socket as a lock. The kernel releases the lock when the process ends.
-    _turn: UnixListener,
+    slot: Slot,
+    _lock: UnixListener,
 }
 
 impl NodeNetwork {
-    /// Waits until no other test uses the node, and creates the network. Requires root and several
-    /// Debian packages. The error lists the missing packages.
+    /// Waits until other tests use fewer than two nodes, and creates the network. Requires root and
+    /// several Debian packages. The error lists the missing packages.
     pub async fn acquire() -> Result<Self, NetworkError> {
         check_machine()?;
-        let lock = eventually("the node of the machine", NODE_TIMEOUT, async || {
-            let name = SocketAddr::from_abstract_name("drover-e2e-node")?;
-            UnixListener::bind_addr(&name)
+        let (slot, lock) = eventually("a node of the machine", NODE_TIMEOUT, async || {
+            let free = Slot::all().find_map(|slot| Some((slot, slot.lock().ok()?)));
+            free.ok_or("other tests use all nodes")
         })
         .await
         .map_err(NetworkError::Busy)?;
         // Remove the remains of a killed test run.
-        remove();
-        let network = Self { _turn: lock };
-        create()?;
+        remove(slot);
+        let network = Self { slot, _lock: lock };
+        create(slot)?;
         Ok(network)
     }
 
     /// Returns the address at which pods and the node reach this host. The cluster's API server and
     /// a Drover server must listen on this address if pods connect to them.
     pub const fn host_address(&self) -> IpAddr {
-        IpAddr::V4(HOST)
+        IpAddr::V4(self.slot.host())
     }
 
     /// Returns the IP address of the node.
     pub const fn node_address(&self) -> IpAddr {
-        IpAddr::V4(NODE)
+        IpAddr::V4(self.slot.node())
+    }
+
+    /// Returns the name of the node's network namespace, network link and control group.
+    pub fn name(&self) -> String {
+        self.slot.name()
+    }
+
+    /// Returns the address range of the node's pods.
+    pub(crate) fn pod_range(&self) -> String {
+        self.slot.pod_range()
+    }
+
+    pub(crate) const fn slot(&self) -> Slot {
+        self.slot
     }
 
     /// Returns the path of the network namespace's file.
-    pub(crate) fn namespace_file() -> String {
-        format!("/run/netns/{NAMESPACE}")
+    pub(crate) fn namespace_file(&self) -> String {
+        format!("/run/netns/{}", self.slot.name())
     }
 }
 
 impl Drop for NodeNetwork {
     fn drop(&mut self) {
-        remove();
+        remove(self.slot);
     }
 }
 
-fn create() -> Result<(), NetworkError> {
-    let node = |command: &str| format!("-netns {NAMESPACE} {command}");
+fn create(slot: Slot) -> Result<(), NetworkError> {
+    let (name, host, node, pods) = (slot.name(), slot.host(), slot.node(), slot.pod_range());
+    let on_node = |command: &str| format!("-netns {name} {command}");
     for command in [
-        format!("netns add {NAMESPACE}"),
-        format!("link add {HOST_LINK} type veth peer name eth0 netns {NAMESPACE}"),
-        format!("address add {HOST}/24 dev {HOST_LINK}"),
-        format!("link set {HOST_LINK} up"),
-        node("link set lo up"),
-        node(&format!("address add {NODE}/24 dev eth0")),
-        node("link set eth0 up"),
-        node(&format!("route add default via {HOST}")),
+        format!("netns add {name}"),
+        format!("link add {name} type veth peer name eth0 netns {name}"),
+        format!("address add {host}/24 dev {name}"),
+        format!("link set {name} up"),
+        on_node("link set lo up"),
+        on_node(&format!("address add {node}/24 dev eth0")),
+        on_node("link set eth0 up"),
+        on_node(&format!("route add default via {host}")),
         // Lets the API server reach pods that serve webhooks and aggregated APIs.
-        format!("route add {POD_RANGE} via {NODE}"),
+        format!("route add {pods} via {node}"),
     ] {
         ip(&command)?;
     }
     let forward = "echo 1 > /proc/sys/net/ipv4/ip_forward";
-    run(Command::new("ip").args(["netns", "exec", NAMESPACE, "sh", "-c", forward]))
+    run(Command::new("ip").args(["netns", "exec", &name, "sh", "-c", forward]))
 }
 
 /// Removes the veth pair and the network namespace. Ignores errors if they do not exist.
-fn remove() {
-    let _ = ip(&format!("link delete {HOST_LINK}"));
-    let _ = ip(&format!("netns delete {NAMESPACE}"));
+fn remove(slot: Slot) {
+    let name = slot.name();
+    let _ = ip(&format!("link delete {name}"));
+    let _ = ip(&format!("netns delete {name}"));
 }
 
 fn ip(arguments: &str) -> Result<(), NetworkError> {

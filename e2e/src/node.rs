@@ -21,7 +21,7 @@ use crate::program::{ProgramError, Running};
 use crate::scratch::{Scratch, ScratchError};
 use crate::tools::{BuildError, Tool};
 use configuration::Settings;
-use kernel::KernelState;
+use kernel::ControlGroups;
 use namespaces::Namespaces;
 
 /// Timeout of the start. The timeout is long enough for a busy machine.
@@ -107,7 +107,7 @@ pub struct Node {
     kubelet: Running,
     containerd: Running,
     namespaces: Namespaces,
-    _kernel: KernelState,
+    _groups: ControlGroups,
     folder: Scratch,
     network: NodeNetwork,
     name: String,
@@ -144,9 +144,10 @@ impl Node {
             });
         }
         let folder = Scratch::make("node")?;
-        let kernel = KernelState::prepare()?;
+        let groups = ControlGroups::create(&network.name())?;
         let settings = Settings::write(cluster, &network, &options.name, folder.path())?;
-        let namespaces = Namespaces::enter(&settings).await?;
+        kernel::copy_settings(folder.path())?;
+        let namespaces = Namespaces::enter(&settings, &network).await?;
         let containerd = start_containerd(&namespaces, &settings).await?;
         let kubelet = start_kubelet(&namespaces, &settings, &network).await?;
         let kube_proxy = namespaces
@@ -159,7 +160,7 @@ impl Node {
             kubelet,
             containerd,
             namespaces,
-            _kernel: kernel,
+            _groups: groups,
             folder,
             network,
             name: options.name,

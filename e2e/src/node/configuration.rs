@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::kernel::CONTROL_GROUP;
 use super::{CONTAINERD, JoinError, make_folder};
 use crate::control_plane::ControlPlane;
 use crate::image::Image;
-use crate::network::{NodeNetwork, POD_RANGE, plugin_folder};
+use crate::network::{NodeNetwork, plugin_folder};
 use crate::pki::write;
 
 /// The paths of the configuration files of a node.
@@ -38,7 +37,10 @@ impl Settings {
         let address = network.node_address().to_string();
         put("hosts", &format!("127.0.0.1 localhost\n{address} {node}\n"))?;
         put("resolv.conf", "")?;
-        put("cni/10-pods.conflist", &plug_ins().to_string())?;
+        put(
+            "cni/10-pods.conflist",
+            &plug_ins(&network.pod_range()).to_string(),
+        )?;
         let serving = cluster
             .server_certificate(node, &[node.to_owned(), address.clone()])?
             .write(folder, "kubelet")?;
@@ -46,13 +48,7 @@ impl Settings {
         let kubelet_identity = cluster.identity(&user, Some("system:nodes"))?;
         let proxy_identity = cluster.identity("system:kube-proxy", None)?;
         let proxy_kubeconfig = put("kube-proxy.kubeconfig", &proxy_identity.kubeconfig)?;
-        let kubelet = kubelet(
-            cluster,
-            folder,
-            &address,
-            &serving.certificate,
-            &serving.key,
-        );
+        let kubelet = kubelet(cluster, folder, network, &serving.certificate, &serving.key);
         Ok(Self {
             folder: folder.to_owned(),
             node: node.to_owned(),
@@ -61,7 +57,7 @@ impl Settings {
             kubelet_kubeconfig: put("kubelet.kubeconfig", &kubelet_identity.kubeconfig)?,
             kube_proxy: put(
                 "kube-proxy.json",
-                &kube_proxy(node, &proxy_kubeconfig).to_string(),
+                &kube_proxy(node, &proxy_kubeconfig, &network.pod_range()).to_string(),
             )?,
         })
     }
@@ -100,7 +96,7 @@ state = "/run/containerd"
     )
 }
 
-fn plug_ins() -> Value {
+fn plug_ins(pod_range: &str) -> Value {
     json!({
         "cniVersion": "0.4.0",
         "name": "pods",
@@ -114,7 +110,7 @@ fn plug_ins() -> Value {
                 "ipMasq": false,
                 "ipam": {
                     "type": "host-local",
-                    "ranges": [[{"subnet": POD_RANGE}]],
+                    "ranges": [[{"subnet": pod_range}]],
                     "routes": [{"dst": "0.0.0.0/0"}],
                 },
             },
@@ -126,14 +122,14 @@ fn plug_ins() -> Value {
 fn kubelet(
     cluster: &ControlPlane,
     folder: &Path,
-    address: &str,
+    network: &NodeNetwork,
     certificate: &Path,
     key: &Path,
 ) -> Value {
     json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": address,
+        "address": network.node_address(),
         "authentication": {
             "anonymous": {"enabled": false},
             "webhook": {"enabled": true},
@@ -145,7 +141,7 @@ fn kubelet(
         "containerRuntimeEndpoint": format!("unix://{CONTAINERD}"),
         "resolvConf": folder.join("resolv.conf"),
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": format!("/{CONTROL_GROUP}"),
+        "cgroupRoot": format!("/{}", network.name()),
         "failCgroupV1": false,
         "failSwapOn": false,
         "enforceNodeAllocatable": [],
@@ -157,14 +153,14 @@ fn kubelet(
     })
 }
 
-fn kube_proxy(node: &str, kubeconfig: &Path) -> Value {
+fn kube_proxy(node: &str, kubeconfig: &Path, pod_range: &str) -> Value {
     json!({
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
         "hostnameOverride": node,
         "clientConnection": {"kubeconfig": kubeconfig},
-        "clusterCIDR": POD_RANGE,
+        "clusterCIDR": pod_range,
         "conntrack": {"maxPerCore": 0, "min": 0},
         // Without this setting responses between pods of one bridge would bypass the address
         // translation.

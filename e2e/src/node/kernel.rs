@@ -1,5 +1,4 @@
-//! Changes that a node makes to the kernel of the machine, outside of namespaces: control groups,
-//! and settings that kubelet requires.
+//! The node's control groups, and the node's copies of kernel settings that kubelet changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,59 +6,61 @@ use std::time::{Duration, Instant};
 
 use super::{JoinError, make_folder, prepare};
 
-/// Name of the control group that contains all pods.
-pub(super) const CONTROL_GROUP: &str = "drover-e2e";
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Paths of the kernel settings that kubelet changes on the machine.
+/// The folder of the copies of kernel settings, below the node's folder.
+const COPIES: &str = "kernel";
+/// Names of the kernel settings that kubelet changes. The node mounts copies over the files of the
+/// settings, so that the settings of the machine do not change.
 const SETTINGS: [&str; 6] = [
-    "/proc/sys/vm/overcommit_memory",
-    "/proc/sys/vm/panic_on_oom",
-    "/proc/sys/kernel/panic",
-    "/proc/sys/kernel/panic_on_oops",
-    "/proc/sys/kernel/keys/root_maxkeys",
-    "/proc/sys/kernel/keys/root_maxbytes",
+    "vm.overcommit_memory",
+    "vm.panic_on_oom",
+    "kernel.panic",
+    "kernel.panic_on_oops",
+    "kernel.keys.root_maxkeys",
+    "kernel.keys.root_maxbytes",
 ];
 
-/// The state of the kernel settings and control groups before the node started. Dropping the value
-/// restores this state.
-#[derive(Debug)]
-pub(super) struct KernelState {
-    settings: Vec<(&'static str, String)>,
-    groups: Vec<PathBuf>,
+/// Copies the kernel settings into the node's folder.
+pub(super) fn copy_settings(folder: &Path) -> Result<(), JoinError> {
+    let copies = folder.join(COPIES);
+    make_folder(&copies)?;
+    for name in SETTINGS {
+        let setting = Path::new("/proc/sys").join(name.replace('.', "/"));
+        // A kernel without the setting needs no copy.
+        if let Ok(value) = fs::read_to_string(setting) {
+            let copy = copies.join(name);
+            fs::write(&copy, value).map_err(prepare(&copy))?;
+        }
+    }
+    Ok(())
 }
 
-impl KernelState {
-    /// Saves the kernel settings and creates the control group.
-    pub(super) fn prepare() -> Result<Self, JoinError> {
-        let settings = SETTINGS
-            .into_iter()
-            .filter_map(|path| Some((path, fs::read_to_string(path).ok()?)))
-            .collect();
-        let groups = hierarchies()?
-            .into_iter()
-            .map(|hierarchy| hierarchy.join(CONTROL_GROUP))
-            .collect();
-        let state = Self { settings, groups };
-        for group in &state.groups {
+/// The control groups that contain all pods of a node. Dropping the value removes the groups.
+#[derive(Debug)]
+pub(super) struct ControlGroups(Vec<PathBuf>);
+
+impl ControlGroups {
+    /// Creates the control groups with this name.
+    pub(super) fn create(name: &str) -> Result<Self, JoinError> {
+        let hierarchies = hierarchies()?;
+        let groups = Self(hierarchies.iter().map(|root| root.join(name)).collect());
+        for group in &groups.0 {
             // Remove the remains of a killed test run.
             remove_group(group);
             make_folder(group)?;
             inherit_cpuset(group)?;
         }
-        Ok(state)
+        Ok(groups)
     }
 }
 
-impl Drop for KernelState {
+impl Drop for ControlGroups {
     fn drop(&mut self) {
-        for (path, value) in &self.settings {
-            let _ = fs::write(path, value);
-        }
         // A control group stays busy for a moment after its last process has ended.
         let deadline = Instant::now() + Duration::from_secs(5);
-        while self.groups.iter().any(|group| group.exists()) && Instant::now() < deadline {
-            for group in &self.groups {
+        while self.0.iter().any(|group| group.exists()) && Instant::now() < deadline {
+            for group in &self.0 {
                 remove_group(group);
             }
             std::thread::sleep(Duration::from_millis(20));

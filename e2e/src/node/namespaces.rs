@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::configuration::Settings;
 use super::{JoinError, READY, make_folder};
-use crate::network::{NodeNetwork, search_path};
+use crate::network::{NodeNetwork, Slot, search_path};
 use crate::program::{Program, ProgramError, Running};
 
 /// The shell script of the first process. `$1` is the node's folder, and `$2` is the node's host
@@ -26,6 +26,9 @@ mount --bind "$1/var-log" /var/log
 mount --bind "$1/var-lib-cni" /var/lib/cni
 mount --bind "$1/var-lib-kubelet" /var/lib/kubelet
 mount --bind "$1/hosts" /etc/hosts
+for copy in "$1"/kernel/*; do
+  mount --bind "$copy" "/proc/sys/$(basename "$copy" | tr . /)"
+done
 hostname "$2"
 echo namespaces are ready
 while :; do sleep 3600 & wait; done
@@ -40,12 +43,16 @@ pub(super) struct Namespaces {
     outer: Running,
     first: Pid,
     made: Vec<PathBuf>,
+    slot: Slot,
     logs: PathBuf,
 }
 
 impl Namespaces {
     /// Creates the namespaces of a node. Joins the existing network namespace.
-    pub(super) async fn enter(settings: &Settings) -> Result<Self, JoinError> {
+    pub(super) async fn enter(
+        settings: &Settings,
+        network: &NodeNetwork,
+    ) -> Result<Self, JoinError> {
         let mut created = Vec::new();
         for folder in COVERED.map(PathBuf::from) {
             if !folder.exists() {
@@ -59,7 +66,7 @@ impl Namespaces {
         let logs = settings.folder.join("logs");
         let mut outer = Program::new("namespaces", "nsenter", &logs)
             .env("PATH", search_path())
-            .arg(format!("--net={}", NodeNetwork::namespace_file()))
+            .arg(format!("--net={}", network.namespace_file()))
             .args([
                 "unshare",
                 "--mount",
@@ -82,6 +89,7 @@ impl Namespaces {
             outer,
             first,
             made: created,
+            slot: network.slot(),
             logs,
         })
     }
@@ -142,9 +150,12 @@ impl Drop for Namespaces {
         while process.exists() && self.outer.exited().is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
-        for folder in &self.made {
-            // The folder is not empty if another process has started to use it.
-            let _ = fs::remove_dir(folder);
+        // The removal of a folder would remove the mount of another node over the folder.
+        if let Some(_locks) = self.slot.lock_others() {
+            for folder in &self.made {
+                // The folder is not empty if another process has started to use it.
+                let _ = fs::remove_dir(folder);
+            }
         }
     }
 }

@@ -15,7 +15,9 @@ const SOON: Duration = Duration::from_mins(1);
 /// Runs all checks of the node in one test, because starting a node takes longer than the checks.
 #[tokio::test]
 async fn kubectl_commands_succeed_for_pods_on_a_real_node() {
+    let settings = kernel_settings();
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
+    assert_eq!(kernel_settings(), settings);
     let metrics = MetricsServer::start(&cluster, node.network())
         .await
         .unwrap();
@@ -32,9 +34,20 @@ async fn kubectl_commands_succeed_for_pods_on_a_real_node() {
     paused_node_answers_when_resumed(&cluster, &node).await;
 
     node.check().unwrap();
-    let logs = node.logs();
+    let (logs, name) = (node.logs(), node.network().name());
     drop((metrics, node, cluster));
-    assert_no_remaining_processes(&logs);
+    assert_no_remaining_processes(&logs, &name);
+}
+
+/// The kernel settings that kubelet changes.
+fn kernel_settings() -> Vec<String> {
+    [
+        "vm/overcommit_memory",
+        "kernel/panic",
+        "kernel/panic_on_oops",
+    ]
+    .map(|name| std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap())
+    .to_vec()
 }
 
 #[tokio::test]
@@ -209,14 +222,16 @@ async fn paused_node_answers_when_resumed(cluster: &ControlPlane, node: &Node) {
     .unwrap();
 }
 
-fn assert_no_remaining_processes(logs: &Path) {
+/// Checks that nothing remains of a node. `name` is the name of its network namespace, network link
+/// and control group.
+fn assert_no_remaining_processes(logs: &Path, name: &str) {
     assert!(!logs.exists());
-    assert!(!Path::new("/run/netns/drover-e2e").exists());
-    assert!(!Path::new("/sys/class/net/drover-e2e0").exists());
+    assert!(!Path::new("/run/netns").join(name).exists());
+    assert!(!Path::new("/sys/class/net").join(name).exists());
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
-    assert!(!mounts.contains("drover-e2e"), "{mounts}");
+    assert!(!mounts.contains(name), "{mounts}");
     for hierarchy in std::fs::read_dir("/sys/fs/cgroup").unwrap() {
-        let group = hierarchy.unwrap().path().join("drover-e2e");
+        let group = hierarchy.unwrap().path().join(name);
         assert!(!group.exists(), "{}", group.display());
     }
     for process in ["containerd", "kubelet", "containerd-shim-runc-v2"] {
