@@ -12,8 +12,8 @@ XTASK := $(CARGO_TARGET_DIR)/debug/xtask
 export DROVER_UI_TARGET ?= $(CARGO_TARGET_DIR)/ui
 UI_CARGO := cd frontend && export CARGO_TARGET_DIR=$(DROVER_UI_TARGET) && cargo
 UI_BUNDLE := run --quiet --locked --package drover-ui-bundle --
-UI_WASM := --locked --workspace --exclude drover-ui-bundle --target wasm32-unknown-unknown
-UI_NATIVE := --locked --package drover-ui-bundle
+# The runner of the suites of `make check` and `make test`, which ci/src/suites.rs declares.
+SUITES := cargo run --quiet --locked --package drover-ci --
 
 .PHONY: help
 help: ## Show this help
@@ -34,47 +34,17 @@ ui: ## Build the web UI into frontend/dist for the server's build (DEV=1: fast b
 .PHONY: check
 check: ## Check format, lints, licences, documentation and the repository's rules
 	@.ci/install check
-	@.ci/suite format 30 bash -c 'cargo fmt --all --check && cd frontend && cargo fmt --all --check'
-	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
-	@.ci/suite ui-clippy 400 bash -c '$(UI_CARGO) clippy $(UI_WASM) -- -D warnings && \
-	  cargo clippy $(UI_NATIVE) --all-targets -- -D warnings'
-	@# The program without the server also builds for Windows.
-	@.ci/suite windows 400 cargo clippy --locked --package drover-cli --package drover-server --lib \
-	  --bins --no-default-features --target x86_64-pc-windows-gnu -- -D warnings
-	@.ci/suite deny 120 .ci/deny
-	@RUSTDOCFLAGS='-D warnings' .ci/suite docs 600 cargo doc $(CARGO_ALL) --no-deps
-	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules
+	@$(SUITES) check
 
 .PHONY: test
 test: ## Run all tests: unit tests, fuzz corpora, real Kubernetes, real browser
 	@.ci/install test
-	@.ci/suite xtask 600 cargo build $(CARGO_ALL) --bin xtask
-	@.ci/behind $(XTASK) kubernetes build
-	@.ci/suite ui 900 bash -c '$(UI_CARGO) test $(UI_NATIVE) && cargo $(UI_BUNDLE)'
-	@.ci/suite build 1500 cargo test $(CARGO_ALL) --no-run
-	@.ci/suite programs 600 cargo build $(CARGO_ALL) --bins
-	@.ci/suite go-programs 1800 $(XTASK) kubernetes build
-	@.ci/behind $(XTASK) images
-	@.ci/suite unit 600 cargo test $(CARGO_ALL) --no-fail-fast --lib --bins --test it --test rules
-	@.ci/suite trust 300 cargo test $(CARGO_ALL) --test trust
-	@.ci/suite active-directory 180 cargo test $(CARGO_ALL) --test active-directory
-	@.ci/suite fault-vfs 300 cargo test --locked -p fault-vfs
-	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
-	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
-	@# More threads than cores, because most tests wait for controllers.
-	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes -- --test-threads 3
-	@.ci/suite images 1500 $(XTASK) images
-	@# The embedded hub runs all tests except two: a test cannot stop the embedded hub alone, and cannot
-	@# write to it without admission.
-	@.ci/beside env DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 900 cargo test $(CARGO_ALL) --test proxy -- \
-	    --skip proxy_forwards_requests_while_the_hub_is_down --skip demoted_administrator \
-	  :: .ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test proxy --test pods
-	@.ci/suite install 240 cargo test $(CARGO_ALL) --test install
-	@.ci/suite browser 600 cargo test $(CARGO_ALL) --test browser
-	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated
-	@.ci/suite demo 120 $(XTASK) demo --once --port 0 --folder "$$(mktemp -d)"
-	@.ci/suite weaken 60 $(XTASK) weaken --check
-	@.ci/suite weaken-changed 300 $(XTASK) weaken --changed --minutes 4
+	@$(SUITES) test
+
+.PHONY: suites
+suites: ## Run suites and the suites that they need (NAMES='unit e2e'), or list all suites
+	@.ci/install check test
+	@$(SUITES) $(or $(NAMES),list)
 
 .PHONY: conformance
 conformance: ## Compare the embedded API with kube-apiserver: the same requests to both (SCRIPTS=FOLDER: own scripts)

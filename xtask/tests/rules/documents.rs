@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use drover_ci::suites::SUITES;
+
 use crate::{files, members, read, root};
 
 #[test]
@@ -61,10 +63,11 @@ fn make_targets_in_documents_exist() {
 
 #[test]
 fn make_test_runs_every_integration_test() {
-    let makefile = read("Makefile");
-    let (_, test) = makefile.split_once("\ntest:").unwrap();
-    let recipe = test.split("\n\n").next().unwrap();
-    let words: Vec<&str> = recipe.split_whitespace().collect();
+    let words: Vec<&str> = SUITES
+        .iter()
+        .filter(|suite| suite.group.belongs_to("test"))
+        .flat_map(|suite| suite.command.split_whitespace())
+        .collect();
     for member in members() {
         for name in member.tests {
             assert!(

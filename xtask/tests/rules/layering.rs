@@ -192,6 +192,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-api",
         ],
     ),
+    ("drover-ci", &[]),
     ("xtask", &["drover-e2e"]),
 ];
 
