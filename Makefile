@@ -55,6 +55,12 @@ conformance: ## Compare the embedded API with kube-apiserver: the same requests 
 conformance-table: ## Write e2e/conformance/COVERAGE.md from the features that the scripts declare
 	@cargo test $(CARGO_ALL) --test conformance -- --write-table
 
+.PHONY: instructions
+instructions: ## Count the instructions of hot paths with valgrind (ACCEPT=1: accept the new counts)
+	@.ci/install test
+	@cargo build $(CARGO_ALL) --bin xtask
+	@$(XTASK) instructions $(if $(ACCEPT),--accept)
+
 .PHONY: weaken
 weaken: ## Mutation tests: remove each defence; only the named test must fail (takes hours)
 	@.ci/install test

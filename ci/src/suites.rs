@@ -290,6 +290,14 @@ pub const SUITES: &[Suite] = &[
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" demo --once --port 0 --folder \"$(mktemp -d)\"",
         ..TESTS
     },
+    // Counts the instructions of hot paths, after a build of a few crates.
+    Suite {
+        name: "instructions",
+        after: &["build"],
+        recorded: Recorded { warm: 40, cold: 60 },
+        command: "\"$CARGO_TARGET_DIR/debug/xtask\" instructions",
+        ..BUILD
+    },
     Suite {
         name: "weaken",
         recorded: Recorded::always(20),

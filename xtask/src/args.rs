@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use drover_e2e::with_causes;
 
-use crate::{demo, images, kubernetes, pictures, release, schemas, weaken, wording};
+use crate::{demo, images, instructions, kubernetes, pictures, release, schemas, weaken, wording};
 
 /// The recipes of Drover, such as build, demo, release and mutation tests.
 #[derive(Parser)]
@@ -20,6 +20,8 @@ enum Recipe {
     Demo(demo::Demo),
     /// Build the images of the server and the agent, which contain static programs only
     Images(images::Images),
+    /// Count the instructions of hot paths, and compare the counts with bench/instructions/baseline
+    Instructions(instructions::Instructions),
     /// Write programs, images, charts and checksums into one folder
     Release(release::Release),
     /// Take the screenshots of the web UI for README.md, in docs/images
@@ -51,6 +53,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Images(images) => images.run().map_err(Into::into),
+        Recipe::Instructions(instructions) => instructions.run().map_err(Into::into),
         Recipe::Release(release) => release.run().map_err(Into::into),
         Recipe::Pictures => pictures::run().map_err(Into::into),
         Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),

@@ -27,3 +27,17 @@ pub(crate) fn cargo() -> Command {
         .env("CARGO_TARGET_DIR", target());
     command
 }
+
+/// Configures a build of single packages that uses the compiled dependencies of the checkout. The
+/// final artifacts are in `folder` in the target folder, so that they do not replace the artifacts of
+/// the checkout.
+pub(crate) fn share_dependencies(cargo: &mut Command, folder: &str) {
+    cargo
+        .env("CARGO_BUILD_BUILD_DIR", target())
+        .env("CARGO_TARGET_DIR", target().join(folder))
+        // The checkout's builds select the whole workspace. With the features of one package only,
+        // cargo would compile the dependencies again. The setting is not stable yet.
+        .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace")
+        .env("CARGO_UNSTABLE_FEATURE_UNIFICATION", "true")
+        .env("__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS", "nightly");
+}

@@ -11,7 +11,6 @@ mod changes;
 mod confirmed;
 mod copy;
 mod inputs;
-mod limited;
 mod patch;
 mod suite;
 

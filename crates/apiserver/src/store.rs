@@ -11,6 +11,7 @@ mod check;
 mod copy;
 mod error;
 mod event;
+mod fan_out;
 mod feed;
 mod layout;
 mod lock;
@@ -40,6 +41,8 @@ pub use check::Report;
 pub use copy::Overwrite;
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
 pub use event::{Batch, Event, Notice};
+#[doc(hidden)]
+pub use fan_out::FanOut;
 pub use options::{Durability, StoreOptions};
 pub use read::{At, List, Page, Rest};
 pub use stored::{Malformed, Stored};

@@ -9,23 +9,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::limited::{self, Limited};
-use crate::build::target;
+use crate::build::share_dependencies;
+use crate::limited::{self, Limited};
 
 /// Timeout of a test binary. A test can hang after a patch removes the tested defence.
 const LIMIT: Duration = Duration::from_mins(2);
-
-/// Settings of cargo with which the copy uses the compiled dependencies of the checkout.
-const SHARE_DEPENDENCIES: &[(&str, &str)] = &[
-    // Without debug information, Drover's crates have separate artifacts in the shared build folder.
-    // Other crates have the same profile as in the checkout (`profile.dev.package."*"`).
-    ("CARGO_PROFILE_DEV_DEBUG", "false"),
-    // The checkout's builds select the whole workspace. With the features of one package only, cargo
-    // would compile the dependencies again. The setting is not stable yet.
-    ("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace"),
-    ("CARGO_UNSTABLE_FEATURE_UNIFICATION", "true"),
-    ("__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS", "nightly"),
-];
 
 /// The reason why a test binary cannot be built or run.
 #[derive(Debug, thiserror::Error)]
@@ -153,13 +141,12 @@ impl Suite {
                 &self.package,
             ])
             .current_dir(root)
-            .envs(SHARE_DEPENDENCIES.iter().copied())
-            .env("CARGO_BUILD_BUILD_DIR", target())
-            // Separate final artifacts. Otherwise, the patched programs would replace the programs
-            // of the checkout.
-            .env("CARGO_TARGET_DIR", target().join("weakened"))
+            // Without debug information, Drover's crates have separate artifacts in the shared build
+            // folder. Other crates have the same profile as in the checkout.
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
             // The same sources are compiled repeatedly with small changes.
             .env("CARGO_INCREMENTAL", "1");
+        share_dependencies(&mut cargo, "weakened");
         match &self.target {
             Target::Library => cargo.arg("--lib"),
             Target::Integration(name) => cargo.args(["--test", name]),

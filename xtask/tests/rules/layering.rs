@@ -193,6 +193,15 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     ("drover-ci", &[]),
+    (
+        "drover-instructions",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-apiserver",
+            "drover-tunnel",
+        ],
+    ),
     ("xtask", &["drover-e2e"]),
 ];
 

@@ -6,15 +6,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The output of a program.
-pub(super) struct Limited {
+pub(crate) struct Limited {
     /// `None` if the program was killed at the deadline.
-    pub(super) status: Option<ExitStatus>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs a program without input. Kills the program at the deadline.
-pub(super) fn run(mut command: Command, deadline: Option<Instant>) -> io::Result<Limited> {
+pub(crate) fn run(mut command: Command, deadline: Option<Instant>) -> io::Result<Limited> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
