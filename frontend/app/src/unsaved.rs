@@ -5,6 +5,7 @@ mod history;
 use std::sync::Arc;
 
 use drover_ui_core::messages::t;
+use drover_ui_core::unsaved::{HistoryAction, HistoryGuard, HistoryStep, LinkClick};
 use drover_ui_kit::confirm::Confirm;
 use js_sys::Function;
 use leptos::prelude::*;
@@ -27,12 +28,8 @@ pub(crate) struct UnsavedGuard {
     pending: StoredValue<Option<PendingNavigation>>,
     /// True while the dialog is open.
     asking: RwSignal<bool>,
-    /// True if the user confirmed the next history step.
-    agreed: StoredValue<bool>,
-    /// The history index of the screen, if the browser reports the index.
-    place: StoredValue<Option<i32>>,
-    /// The history step that the guard undoes.
-    undone: StoredValue<Option<i32>>,
+    /// The state of the guard in the browser's history.
+    history: StoredValue<HistoryGuard>,
     /// The router's location and navigation function.
     navigation: StoredValue<Option<Navigation>>,
 }
@@ -53,9 +50,7 @@ impl UnsavedGuard {
             changed: RwSignal::new(None),
             pending: StoredValue::new(None),
             asking: RwSignal::new(false),
-            agreed: StoredValue::new(false),
-            place: StoredValue::new(history::place()),
-            undone: StoredValue::new(None),
+            history: StoredValue::new(HistoryGuard::new(history::place())),
             navigation: StoredValue::new(None),
         };
         let page = || window().into();
@@ -65,7 +60,9 @@ impl UnsavedGuard {
             listen_first(navigation, "currententrychange", move |event: Event| {
                 // The guard can still be undoing a step.
                 if history::is_new(&event) {
-                    guard.place.set_value(history::place());
+                    guard
+                        .history
+                        .update_value(|guard| guard.entry_changed(history::place()));
                 }
             });
         }
@@ -139,34 +136,38 @@ impl UnsavedGuard {
 
     /// Undoes a history step until the user confirms.
     fn by_history(self, event: &Event) {
-        let (place, stood) = (history::place(), self.place.get_value());
-        let agreed = self.agreed.get_value();
-        self.agreed.set_value(false);
-        let undone = self.undone.try_update_value(Option::take).flatten();
-        if let Some(step) = undone.filter(|_| place == stood) {
-            // The router has not received the event.
-            event.stop_immediate_propagation();
-            self.before(move || self.agreed.set_value(history::step(step)));
-            return;
-        }
-        let stays = |navigation: &Navigation| {
+        let navigation = self.navigation.get_value();
+        let stays = navigation.is_none_or(|navigation| {
             let pathname = window().location().pathname().ok();
             pathname == Some(navigation.pathname.get_untracked())
+        });
+        let step = HistoryStep {
+            index: history::place(),
+            stays,
+            has_changes: untrack(move || self.would_lose()),
         };
-        let kept = self
-            .navigation
-            .get_value()
-            .filter(|navigation| !agreed && !stays(navigation));
-        let Some(navigation) = kept.filter(|_| untrack(move || self.would_lose())) else {
-            self.place.set_value(place);
+        let mut action = HistoryAction::Pass;
+        self.history.update_value(|guard| action = guard.step(step));
+        if action == HistoryAction::Pass {
             return;
-        };
-        event.stop_immediate_propagation();
-        let step = place.zip(stood).map(|(place, stood)| place - stood);
-        match step.filter(|step| history::step(-step)) {
-            Some(step) => self.undone.set_value(Some(step)),
-            None => self.put_back(navigation),
         }
+        // The router must not receive the event.
+        event.stop_immediate_propagation();
+        match (action, navigation) {
+            (HistoryAction::Ask(step), _) => self.before(move || self.step_confirmed(step)),
+            (HistoryAction::Undo(step), _) if history::step(step) => {}
+            (_, Some(navigation)) => {
+                self.history.update_value(HistoryGuard::undo_refused);
+                self.put_back(navigation);
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Moves in the history after the user's confirmation.
+    fn step_confirmed(self, step: i32) {
+        let accepted = history::step(step);
+        self.history.update_value(|guard| guard.confirmed(accepted));
     }
 
     /// Restores the screen with a new history entry. The guard uses the method if the browser does
@@ -184,7 +185,7 @@ impl UnsavedGuard {
             search => format!("{pathname}?{search}"),
         };
         if history::push(&here) {
-            self.before(move || self.agreed.set_value(history::step(-1)));
+            self.before(move || self.step_confirmed(-1));
             return;
         }
         // The URL shows the target until the user answers.
@@ -207,22 +208,21 @@ impl UnsavedGuard {
 
 /// Returns the target of a click on a link, if the link opens a different screen of the page.
 fn followed(event: &MouseEvent) -> Option<String> {
-    let apart = event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key();
-    if event.button() != 0 || apart {
-        return None;
-    }
     let at = event.target()?.dyn_into::<Element>().ok()?;
     let link = at.closest("a[href]").ok()??;
     let link = link.dyn_into::<HtmlAnchorElement>().ok()?;
-    let external = link
-        .rel()
-        .split_ascii_whitespace()
-        .any(|it| it == "external");
     let here = window().location();
-    let within = here.origin().ok()? == link.origin() && here.pathname().ok()? != link.pathname();
-    let followed =
-        within && !external && link.target().is_empty() && !link.has_attribute("download");
-    followed.then(|| format!("{}{}{}", link.pathname(), link.search(), link.hash()))
+    let click = LinkClick {
+        button: event.button(),
+        modified: event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key(),
+        origins: (&here.origin().ok()?, &link.origin()),
+        paths: (&here.pathname().ok()?, &link.pathname()),
+        rel: &link.rel(),
+        target: &link.target(),
+        downloads: link.has_attribute("download"),
+    };
+    let path = format!("{}{}{}", link.pathname(), link.search(), link.hash());
+    click.leaves_screen().then_some(path)
 }
 
 /// Adds a capturing listener until the reactive owner is cleaned up.

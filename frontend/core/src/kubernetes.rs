@@ -10,6 +10,8 @@ pub mod manifest;
 pub mod namespaces;
 pub mod node;
 pub mod object;
+pub mod refusal;
 pub mod row;
 pub mod rows;
 pub mod source;
+pub mod visible;

@@ -18,14 +18,16 @@ pub mod search;
 pub mod selection;
 pub mod severity;
 pub mod text;
+pub mod unsaved;
 pub mod window;
 
 pub use drover_api::shell;
 pub use kubernetes::{
-    column, event, feed, kind, kubectl, log, manifest, namespaces, node, object, row, rows, source,
+    column, event, feed, kind, kubectl, log, manifest, namespaces, node, object, refusal, row,
+    rows, source, visible,
 };
 pub use management::{
     audit, explain, hub, label, lifetime, member, password, project, provider, readiness, rights,
-    role, setting, sign_in, token, user,
+    role, setting, sign_in, subject, token, user,
 };
 pub use text::{find, lines, span, typed, url};

@@ -14,5 +14,6 @@ pub mod rights;
 pub mod role;
 pub mod setting;
 pub mod sign_in;
+pub mod subject;
 pub mod token;
 pub mod user;

@@ -5,6 +5,7 @@ mod choice;
 mod level;
 mod line;
 mod next;
+mod options;
 mod resume;
 
 use std::collections::VecDeque;
@@ -14,6 +15,7 @@ pub use choice::{LogRequest, SINCES, Since, TAILS};
 pub use level::Level;
 pub use line::{Entry, Line, Segment};
 pub use next::{LogStreamEnd, Next, next};
+pub use options::LogOptions;
 pub use resume::ResumePosition;
 
 use crate::find::Find;

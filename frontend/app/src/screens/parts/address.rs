@@ -1,6 +1,7 @@
 //! Stores filters and sort order in the URL, so that a copied link shows the same list.
 
-use drover_ui_core::url::segment;
+pub(crate) use drover_ui_core::url::with_query as path;
+use drover_ui_core::url::{parse_sort_parameter, sort_parameter};
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -65,34 +66,17 @@ pub(crate) fn in_place() -> NavigateOptions {
     }
 }
 
-/// Returns a URL path with a query of the parameters whose values are not empty.
-pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
-    let parts = parts.iter().filter(|(_, value)| !value.is_empty());
-    let query: Vec<_> = parts
-        .map(|(name, value)| format!("{name}={}", segment(value)))
-        .collect();
-    if query.is_empty() {
-        screen.to_owned()
-    } else {
-        format!("{screen}?{}", query.join("&"))
-    }
-}
-
 /// Formats a sort order for the URL: the column, with `-` for descending.
 pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     if sorting == by_default {
         return String::new();
     }
-    let sign = if sorting.descending { "-" } else { "" };
-    format!("{sign}{}", sorting.column)
+    sort_parameter(sorting.column, sorting.descending)
 }
 
 /// Parses the sort order of a URL. Returns the default order for unknown columns.
 pub(crate) fn sorting(text: &str, columns: &[&'static str], by_default: Sorting) -> Sorting {
-    let (descending, key) = match text.strip_prefix('-') {
-        Some(key) => (true, key),
-        None => (false, text),
-    };
+    let (key, descending) = parse_sort_parameter(text);
     let column = columns.iter().find(|column| **column == key);
     column.map_or(by_default, |column| Sorting { column, descending })
 }

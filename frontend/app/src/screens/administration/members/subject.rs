@@ -5,7 +5,7 @@ use std::time::Duration;
 use drover_api::rest::{List, PersonView};
 use drover_ui_core::member::{Scope, may_be_user_name, person};
 use drover_ui_core::messages::t;
-use drover_ui_core::problem::Problem;
+use drover_ui_core::subject::{SubjectSearch, UserSearchResult};
 use drover_ui_kit::picker::Choice;
 use drover_ui_kit::suggest::SuggestField;
 use leptos::prelude::*;
@@ -25,30 +25,9 @@ pub(super) struct SubjectPicker {
     /// The entered text without spaces at both ends.
     typed: Memo<String>,
     answer: RwSignal<Option<UserSearchResult>>,
-    known: Memo<Known>,
+    search: Memo<SubjectSearch>,
     /// The trimmed text at the time of the most recent submission.
     sent: RwSignal<Option<String>>,
-}
-
-/// The user name of a search, with the found users or the error.
-#[derive(Clone)]
-struct UserSearchResult {
-    name: String,
-    people: Result<Vec<PersonView>, Problem>,
-}
-
-/// The search state of the entered subject.
-#[derive(Clone, PartialEq)]
-enum Known {
-    /// The text cannot be a user name.
-    Nothing,
-    /// The search is running. The form can be submitted if the previous result contains a user with
-    /// the entered name.
-    Asked(Option<PersonView>),
-    /// The search found these users.
-    People(Vec<PersonView>),
-    /// The search failed with this error.
-    Unknown(String),
 }
 
 impl SubjectPicker {
@@ -59,14 +38,14 @@ impl SubjectPicker {
             RwSignal::new(None::<UserSearchResult>),
         );
         let typed = Memo::new(move |_| text.with(|text| text.trim().to_owned()));
-        let known = Memo::new(move |_| {
-            typed.with(|typed| answer.with(|answer| Known::of(typed, answer.as_ref())))
+        let search = Memo::new(move |_| {
+            typed.with(|typed| answer.with(|answer| SubjectSearch::of(typed, answer.as_ref())))
         });
         Self {
             text,
             typed,
             answer,
-            known,
+            search,
             sent: RwSignal::new(None),
         }
     }
@@ -74,8 +53,8 @@ impl SubjectPicker {
     /// Reports whether the form can be submitted: the text is not empty, and the search has a
     /// result.
     pub(super) fn is_ready(self) -> bool {
-        let is_asked = self.known.with(|known| *known == Known::Asked(None));
-        !is_asked && self.typed.with(|typed| !typed.is_empty())
+        self.typed
+            .with(|typed| self.search.with(|search| search.is_ready(typed)))
     }
 
     /// Records the submitted text. Returns true if the text identifies one subject.
@@ -85,14 +64,8 @@ impl SubjectPicker {
     }
 
     fn is_one_of_several(self) -> bool {
-        self.typed.with(|typed| {
-            self.known.with(|known| {
-                let Known::People(people) = known else {
-                    return false;
-                };
-                people.len() > 1 && own(people, typed).is_none()
-            })
-        })
+        self.typed
+            .with(|typed| self.search.with(|search| search.is_ambiguous(typed)))
     }
 
     /// Returns the error of the field. Errors of the server apply only to the submitted text.
@@ -133,54 +106,6 @@ impl SubjectPicker {
     }
 }
 
-impl Known {
-    fn of(typed: &str, answer: Option<&UserSearchResult>) -> Self {
-        if !may_be_user_name(typed) {
-            return Self::Nothing;
-        }
-        match answer {
-            Some(UserSearchResult { name, people }) if name == typed => match people {
-                Ok(people) => Self::People(people.clone()),
-                Err(problem) => Self::Unknown(problem.message.clone()),
-            },
-            // The user selected this text from the list.
-            Some(UserSearchResult {
-                people: Ok(people), ..
-            }) => Self::Asked(own(people, typed).cloned()),
-            _ => Self::Asked(None),
-        }
-    }
-
-    fn people(&self) -> &[PersonView] {
-        match self {
-            Self::People(people) => people,
-            Self::Nothing | Self::Asked(_) | Self::Unknown(_) => &[],
-        }
-    }
-
-    /// Returns the help text for the search state.
-    fn words(&self, typed: &str) -> String {
-        let people = match self {
-            Self::Nothing => return t().members.subject_help().to_owned(),
-            Self::Asked(None) => return t().members.searching_users().to_owned(),
-            Self::Asked(Some(known)) => return format!("{}.", person(known)),
-            Self::Unknown(why) => {
-                return t().members.search_failed(why);
-            }
-            Self::People(people) => people,
-        };
-        match own(people, typed).map(person) {
-            Some(known) => t().members.user_found(&known, people.len() - 1),
-            None => t().members.users_found(people.len()),
-        }
-    }
-}
-
-/// Returns the user with exactly this user name.
-fn own<'a>(people: &'a [PersonView], name: &str) -> Option<&'a PersonView> {
-    people.iter().find(|it| it.name == name)
-}
-
 /// Shows the text field, with the matching users as suggestions.
 #[component]
 pub(super) fn SubjectField(
@@ -191,8 +116,8 @@ pub(super) fn SubjectField(
 ) -> impl IntoView {
     picker.asks(scope);
     let choices = Signal::derive(move || {
-        picker.known.with(|known| {
-            let choices = known.people().iter().map(|it| Choice {
+        picker.search.with(|search| {
+            let choices = search.people().iter().map(|it| Choice {
                 key: it.name.clone(),
                 words: it.name.clone(),
                 note: person(it),
@@ -203,7 +128,7 @@ pub(super) fn SubjectField(
     let help = move || {
         picker
             .typed
-            .with(|typed| picker.known.with(|known| known.words(typed)))
+            .with(|typed| picker.search.with(|search| search.help(typed)))
     };
     view! {
         <SuggestField label=t().labels.subject() value=picker.text found=choices focused=true

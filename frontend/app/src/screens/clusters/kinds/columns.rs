@@ -6,18 +6,16 @@ use std::sync::Arc;
 use drover_ui_core::column::{Columns, Content};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
-use drover_ui_core::row::{Note, Order, Row};
+use drover_ui_core::row::{Note, Row};
 use drover_ui_core::severity::Severity;
+use drover_ui_core::visible::{ColumnSource, VisibleColumn, visible};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::table::{self, Sorting, TableColumn};
 use leptos::prelude::*;
 
 use super::tone_of;
-use super::view::{TROUBLE, usual};
+use super::view::usual;
 use crate::clock::Clock;
-
-/// The key of the namespace column.
-const NAMESPACE: &str = "namespace";
 
 /// A row of the Kubernetes Table response, for the table component.
 #[derive(Clone, Debug)]
@@ -36,26 +34,12 @@ impl table::Row for Line {
     }
 }
 
-/// The source of a column's content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ColumnSource {
-    /// A cell of the Kubernetes Table row, with its column index and its content type.
-    Cell(usize, Content),
-    /// The namespace of the object.
-    Namespace,
-    /// The notes about the object, such as the taints of a node.
-    Notes,
-}
-
-/// A visible column.
+/// A visible column, for the table component.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct VisibleColumn {
+pub(super) struct ListColumn {
     kind: Kind,
     cluster: Arc<str>,
-    place: ColumnSource,
-    key: String,
-    heading: String,
-    hint: Option<String>,
+    column: VisibleColumn,
     /// True if the table has a status column.
     has_status: bool,
 }
@@ -67,74 +51,36 @@ pub(super) fn columns(
     cluster: &Arc<str>,
     all_namespaces: bool,
     wide: bool,
-) -> Vec<VisibleColumn> {
+) -> Vec<ListColumn> {
     let has_status = told.iter().any(|it| it.content == Content::Status);
-    let new = |place, key: String, heading: &str, hint: Option<String>| VisibleColumn {
+    let shown = visible(told, kind, all_namespaces, wide).into_iter();
+    let columns = shown.map(|column| ListColumn {
         kind,
         cluster: Arc::clone(cluster),
-        place,
-        key,
-        heading: heading.to_owned(),
-        hint,
+        column,
         has_status,
-    };
-    let mut shown: Vec<VisibleColumn> = told
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| wide || !column.wide)
-        .map(|(place, column)| {
-            let hint = Some(column.description.clone()).filter(|hint| !hint.is_empty());
-            let place = ColumnSource::Cell(place, column.content);
-            new(place, column.key(), &column.name, hint)
-        })
-        .collect();
-    let second = shown.len().min(1);
-    if kind.namespaced && all_namespaces {
-        let column = new(
-            ColumnSource::Namespace,
-            NAMESPACE.to_owned(),
-            t().labels.namespace(),
-            None,
-        );
-        shown.insert(second, column);
-    }
-    if kind == Kind::NODES {
-        let notes = new(ColumnSource::Notes, String::new(), t().kinds.notes(), None);
-        shown.insert((second + 1).min(shown.len()), notes);
-    }
-    shown
+    });
+    columns.collect()
 }
 
-/// Returns the sort order for the selected column and direction.
-pub(super) fn order(columns: &Columns, sorting: &Sorting<String>) -> Order {
-    match sorting.column.as_str() {
-        TROUBLE => Order::Trouble,
-        NAMESPACE => Order::Namespace,
-        key => {
-            let place = columns.iter().position(|column| column.key() == key);
-            place.map_or(Order::Trouble, Order::Column)
-        }
-    }
-}
-
-impl TableColumn for VisibleColumn {
+impl TableColumn for ListColumn {
     type Row = Line;
     type Key = String;
 
     fn key(&self) -> String {
-        self.key.clone()
+        self.column.key.clone()
     }
 
     fn heading(&self) -> String {
-        self.heading.clone()
+        self.column.heading.clone()
     }
 
     fn hint(&self) -> Option<String> {
-        self.hint.clone()
+        self.column.hint.clone()
     }
 
     fn class(&self) -> String {
-        match self.place {
+        match self.column.source {
             ColumnSource::Namespace => "list-namespace",
             ColumnSource::Notes => "list-notes",
             ColumnSource::Cell(_, content) => match content {
@@ -153,11 +99,11 @@ impl TableColumn for VisibleColumn {
     }
 
     fn sorts(&self) -> bool {
-        self.place != ColumnSource::Notes
+        self.column.source != ColumnSource::Notes
     }
 
     fn cell(&self, row: &Line) -> AnyView {
-        match self.place {
+        match self.column.source {
             ColumnSource::Namespace => text(row.0.namespace.clone().unwrap_or_default()),
             ColumnSource::Notes => notes(&row.0.notes),
             ColumnSource::Cell(place, content) => self.told(&row.0, place, content),
@@ -169,7 +115,7 @@ impl TableColumn for VisibleColumn {
     }
 }
 
-impl VisibleColumn {
+impl ListColumn {
     /// Renders a cell of the Kubernetes Table row.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
         let severity = row.severity_of(place);

@@ -13,6 +13,7 @@ use drover_ui_core::row::{Row, sort};
 use drover_ui_core::search::Query;
 use drover_ui_core::severity::Severity;
 use drover_ui_core::source::Source;
+use drover_ui_core::visible::order;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
@@ -20,7 +21,7 @@ use drover_ui_kit::table::Table;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
-use super::columns::{Line, columns, order};
+use super::columns::{Line, columns};
 use super::filters::Filters;
 use super::namespaces::ChooseNamespace;
 use super::refused::Refused;
@@ -131,7 +132,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
 fn sorted(live: Live, columns: Memo<Option<Columns>>, view: View) -> Lines {
     Memo::new(move |_| {
         let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
-        let order = order(&columns.get().unwrap_or_default(), &sorting);
+        let order = order(&columns.get().unwrap_or_default(), &sorting.column);
         let sorted = sort(&items, order, sorting.descending).into_iter();
         Arc::new(sorted.map(Line).collect())
     })

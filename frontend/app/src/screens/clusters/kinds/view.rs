@@ -2,14 +2,13 @@
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::severity::Severity;
+use drover_ui_core::url::{parse_sort_parameter, sort_parameter};
+use drover_ui_core::visible::TROUBLE;
 use drover_ui_kit::table::Sorting;
 use leptos::prelude::*;
 
 use super::namespaces::Namespaces;
 use crate::screens::address;
-
-/// The URL key of the sort order by severity.
-pub(super) const TROUBLE: &str = "";
 
 /// Returns the default order: by severity.
 pub(super) fn usual() -> Sorting<String> {
@@ -57,10 +56,8 @@ impl View {
         let severity = Severity::ALL.into_iter().find(|it| it.word() == state);
         self.severity.set(severity);
         let sort = of("sort");
-        let (descending, column) = match sort.strip_prefix('-') {
-            Some(column) => (true, column.to_owned()),
-            None => (false, sort),
-        };
+        let (column, descending) = parse_sort_parameter(&sort);
+        let column = column.to_owned();
         self.sorting.set(Sorting { column, descending });
         self.wide.set(of("wide") == "true");
     }
@@ -74,13 +71,12 @@ impl View {
     fn path(self, screen: &str) -> String {
         let severity = self.severity.get().map(Severity::word).unwrap_or_default();
         let sorting = self.sorting.get();
-        let sign = if sorting.descending { "-" } else { "" };
         let wide = if self.wide.get() { "true" } else { "" };
         let parts = [
             ("q", self.text.get()),
             ("namespace", self.namespaces.chosen.get()),
             ("state", severity.to_owned()),
-            ("sort", format!("{sign}{}", sorting.column)),
+            ("sort", sort_parameter(&sorting.column, sorting.descending)),
             ("wide", wide.to_owned()),
         ];
         address::path(screen, &parts)
