@@ -9,6 +9,7 @@
 mod change;
 mod check;
 mod copy;
+mod encoded;
 mod error;
 mod event;
 mod fan_out;
@@ -39,8 +40,9 @@ use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOw
 pub use change::{Change, Expect, Require, Write};
 pub use check::Report;
 pub use copy::Overwrite;
+pub use encoded::{EncodedPage, ItemForm};
 pub use error::{CommitError, CopyError, ListError, OpenError, StoreError, WatchEnd, WatchError};
-pub use event::{Batch, Event, Notice};
+pub use event::{Batch, Event, Notice, Round};
 #[doc(hidden)]
 pub use fan_out::FanOut;
 pub use options::{Durability, StoreOptions};
@@ -49,6 +51,7 @@ pub use stored::{Malformed, Stored};
 pub use watch::Watch;
 
 use change::Checked;
+use encoded::EncodedLists;
 use feed::Feed;
 use layout::{Floors, Role};
 use lock::Lock;
@@ -78,6 +81,7 @@ struct Inner {
     options: StoreOptions,
     epoch: u64,
     feed: Arc<Feed>,
+    lists: Arc<EncodedLists>,
     floors: Arc<RwLock<Floors>>,
     pins: Pins,
     slots: Arc<Semaphore>,
@@ -157,6 +161,7 @@ impl Store {
                 closed,
                 path: path.to_owned(),
                 epoch: header.epoch,
+                lists: Arc::new(EncodedLists::new(Arc::clone(&feed), options.list_bytes)),
                 feed,
                 floors,
                 pins,
@@ -228,6 +233,27 @@ impl Store {
             .scans
             .read(move |conn| read::list(conn, &list))
             .await
+    }
+
+    /// Reads a list like [`Self::list`], and encodes its objects as JSON. Returns `None` if an
+    /// object does not have the form. Concurrent lists of the same objects share memory.
+    ///
+    /// # Errors
+    ///
+    /// See [`ListError`].
+    pub async fn list_encoded(
+        &self,
+        list: List,
+        form: ItemForm,
+    ) -> Result<Option<EncodedPage>, ListError> {
+        if let Some(page) = self.inner.lists.recall(&list, &form) {
+            return Ok(Some(page));
+        }
+        let lists = Arc::clone(&self.inner.lists);
+        let scans = &self.inner.threads.scans;
+        let page = scans.read(move |conn| lists.list(conn, &list, &form)).await;
+        self.inner.lists.expire();
+        page
     }
 
     /// Commits a change if the object has the expected state. Returns the revision of the change

@@ -103,6 +103,7 @@ impl Embedded {
             memory: memory.requests,
             store: StoreOptions {
                 waiting_bytes: memory.events,
+                list_bytes: StoreOptions::default().list_bytes.min(memory.events / 16),
                 ..StoreOptions::default()
             },
             tokens: TokensOptions {

@@ -183,6 +183,7 @@ fn api(
         watch_bytes: 4 << 20,
         readers: 1,
         cache_kib: 256,
+        list_bytes: 0,
         // The simulation recreates changes that are lost in a power failure.
         durability: Durability::Written,
         ..StoreOptions::default()

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -10,6 +13,7 @@ use http::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_body::{Frame, SizeHint};
 use serde_json::Value;
 
 use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
@@ -115,14 +119,20 @@ pub(crate) async fn json(
     reads: &HeavyWorkLimiter,
     code: StatusCode,
     headers: &HeaderMap,
-    body: Vec<u8>,
+    chunks: Vec<Bytes>,
 ) -> Response {
-    if body.len() <= COMPRESS_ABOVE || !takes_gzip(headers) {
-        return bytes(code, Format::Json.media_type(), body);
+    let length: usize = chunks.iter().map(Bytes::len).sum();
+    if length <= COMPRESS_ABOVE || !takes_gzip(headers) {
+        let mut response = bytes(code, Format::Json.media_type(), Bytes::new());
+        *response.body_mut() = Body::new(Chunks {
+            chunks: chunks.into_iter(),
+            remaining: length as u64,
+        });
+        return response;
     }
     // Compression of a long list takes many milliseconds.
     let _turn = reads.turn().await;
-    let compressed = tokio::task::spawn_blocking(move || compress(&body)).await;
+    let compressed = tokio::task::spawn_blocking(move || compress(&chunks)).await;
     match compressed {
         Ok(Ok(body)) => {
             let mut response = bytes(code, Format::Json.media_type(), body);
@@ -136,11 +146,45 @@ pub(crate) async fn json(
     }
 }
 
-fn compress(body: &[u8]) -> std::io::Result<Vec<u8>> {
+/// A body of known length in several pieces of memory.
+struct Chunks {
+    chunks: std::vec::IntoIter<Bytes>,
+    /// The number of bytes that are not sent yet.
+    remaining: u64,
+}
+
+impl http_body::Body for Chunks {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = self.chunks.next();
+        if let Some(chunk) = &next {
+            self.remaining -= chunk.len() as u64;
+        }
+        Poll::Ready(next.map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.remaining == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.remaining)
+    }
+}
+
+fn compress(chunks: &[Bytes]) -> std::io::Result<Vec<u8>> {
     use std::io::Write;
-    let room = Vec::with_capacity(body.len() / 4);
+    let length: usize = chunks.iter().map(Bytes::len).sum();
+    let room = Vec::with_capacity(length / 4);
     let mut encoder = flate2::write::GzEncoder::new(room, flate2::Compression::fast());
-    encoder.write_all(body)?;
+    for chunk in chunks {
+        encoder.write_all(chunk)?;
+    }
     encoder.finish()
 }
 
@@ -220,12 +264,12 @@ mod tests {
         let body = vec![b' '; COMPRESS_ABOVE + 1];
         let mut headers = HeaderMap::new();
         let reads = HeavyWorkLimiter::default();
-        let plain = json(&reads, StatusCode::OK, &headers, body.clone()).await;
+        let plain = json(&reads, StatusCode::OK, &headers, vec![body.clone().into()]).await;
         assert!(!plain.headers().contains_key(CONTENT_ENCODING));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("br, gzip"));
-        let small = json(&reads, StatusCode::OK, &headers, b"{}".to_vec()).await;
+        let small = json(&reads, StatusCode::OK, &headers, vec!["{}".into()]).await;
         assert!(!small.headers().contains_key(CONTENT_ENCODING));
-        let packed = json(&reads, StatusCode::OK, &headers, body.clone()).await;
+        let packed = json(&reads, StatusCode::OK, &headers, vec![body.clone().into()]).await;
         assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
         let packed = packed.into_body().collect().await.unwrap().to_bytes();
         let mut unpacked = Vec::new();

@@ -148,15 +148,14 @@ impl Metrics {
             .inc();
     }
 
-    /// Counts delivered events of a watch.
-    pub fn watched(&self, group: &str, version: &str, resource: &str, events: u64) {
-        self.watch_events
-            .get_or_create(&KindLabels {
-                group: group.to_owned(),
-                resource: resource.to_owned(),
-                version: version.to_owned(),
-            })
-            .inc_by(events);
+    /// Returns the counter of events that the watches of a resource deliver.
+    pub fn watch_events(&self, group: &str, version: &str, resource: &str) -> Counter {
+        let labels = KindLabels {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            version: version.to_owned(),
+        };
+        self.watch_events.get_or_create(&labels).clone()
     }
 
     /// Registers metrics of the embedding program.
@@ -227,7 +226,7 @@ mod tests {
             false,
             Some(Duration::from_millis(30)),
         );
-        metrics.watched("", "v1", "pods", 3);
+        metrics.watch_events("", "v1", "pods").inc_by(3);
         let text = metrics.text((1, 2, 3)).unwrap();
         for expect in [
             "apiserver_request_total{code=\"200\",dry_run=\"\",group=\"apps\",resource=\"deployments\",\

@@ -157,7 +157,7 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     let mut response = if header(&exchange.headers, &IF_NONE_MATCH) == quoted {
         answer::bytes(StatusCode::NOT_MODIFIED, "application/json", "")
     } else {
-        let body = document.body.to_vec();
+        let body = vec![document.body.clone()];
         answer::json(
             &exchange.shared.reads,
             StatusCode::OK,
@@ -226,7 +226,7 @@ async fn openapi_v2(exchange: &Exchange) -> Result<Response, ApiError> {
                 &shared.reads,
                 StatusCode::OK,
                 &exchange.headers,
-                v2.json.to_vec(),
+                vec![v2.json.clone()],
             )
             .await
         }

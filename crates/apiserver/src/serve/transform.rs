@@ -11,7 +11,7 @@ use crate::serve::input::negotiate::{Accepted, Format, MetaVersion, Representati
 use crate::serve::limits::heavy::WorkCost;
 use crate::serve::shared::Target;
 use crate::status::ApiError;
-use crate::store::Stored;
+use crate::store::{ItemForm, Stored};
 
 pub(crate) mod table;
 
@@ -62,6 +62,37 @@ pub(crate) fn write_object(
     serde_json::to_writer(out, &object).map_err(ApiError::internal)
 }
 
+/// Returns the first bytes of a list as JSON, up to the items.
+pub(crate) fn list_head(target: &Target, meta: &ListMeta<'_>) -> Result<Vec<u8>, ApiError> {
+    let resource = &target.resource;
+    let head = json!({
+        "kind": resource.list_kind, "apiVersion": resource.group_version.to_string(),
+        "metadata": meta.to_value(resource.origin),
+    });
+    let mut out = serde_json::to_vec(&head).map_err(ApiError::internal)?;
+    out.pop();
+    out.extend_from_slice(b",\"items\":[");
+    Ok(out)
+}
+
+/// The last bytes of a list as JSON.
+pub(crate) const LIST_END: &[u8] = b"]}\n";
+
+/// Returns the form of items that a list contains without parsing. Returns `None` if the items of
+/// the resource must be parsed.
+pub(crate) fn item_form(resource: &Resource) -> Option<ItemForm> {
+    let sends_stored = resource.storage && !applies_defaults(resource);
+    sends_stored.then(|| ItemForm {
+        head: own_head(resource),
+        // Items of built-in lists have no kind and version.
+        drops_head: resource.origin == Origin::BuiltIn,
+    })
+}
+
+fn applies_defaults(resource: &Resource) -> bool {
+    resource.origin == Origin::Custom && resource.schema.has_defaults()
+}
+
 /// Serializes a list as JSON. Copies items without parsing if possible.
 pub(crate) fn write_list(
     target: &Target,
@@ -70,14 +101,8 @@ pub(crate) fn write_list(
 ) -> Result<Vec<u8>, ApiError> {
     let resource = &target.resource;
     let length: usize = items.iter().map(|stored| stored.value.len() + 48).sum();
-    let mut out = Vec::with_capacity(length + 256);
-    let head = json!({
-        "kind": resource.list_kind, "apiVersion": resource.group_version.to_string(),
-        "metadata": meta.to_value(resource.origin),
-    });
-    serde_json::to_writer(&mut out, &head).map_err(ApiError::internal)?;
-    out.pop();
-    out.extend_from_slice(b",\"items\":[");
+    let mut out = list_head(target, meta)?;
+    out.reserve(length);
     let own_head = own_head(resource);
     for (index, stored) in items.iter().enumerate() {
         if index > 0 {
@@ -90,14 +115,14 @@ pub(crate) fn write_list(
             out.drain(start + 1..start + own_head.len());
         }
     }
-    out.extend_from_slice(b"]}\n");
+    out.extend_from_slice(LIST_END);
     Ok(out)
 }
 
 /// Returns the first bytes of a stored object that the server can send unchanged. All such objects
 /// of the resource start with these bytes.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
-    if resource.origin == Origin::Custom && resource.schema.has_defaults() {
+    if applies_defaults(resource) {
         // Objects may be older than a default, so that all must be parsed. No stored object starts
         // with this byte.
         return vec![0];
@@ -146,6 +171,7 @@ pub(crate) async fn answer_object(
     }
     let mut body = serde_json::to_vec(&value).map_err(ApiError::internal)?;
     body.push(b'\n');
+    let body = vec![body.into()];
     Ok(answer::json(&exchange.shared.reads, code, &exchange.headers, body).await)
 }
 
@@ -164,7 +190,10 @@ pub(crate) async fn answer_list(
     };
     let body = reads.run(WorkCost::of_stored(items), work).await?;
     Ok(match accepted.format {
-        Format::Json => answer::json(reads, StatusCode::OK, &exchange.headers, body).await,
+        Format::Json => {
+            let body = vec![body.into()];
+            answer::json(reads, StatusCode::OK, &exchange.headers, body).await
+        }
         Format::Yaml => answer::bytes(StatusCode::OK, accepted.format.media_type(), body),
     })
 }

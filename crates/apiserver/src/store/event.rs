@@ -8,6 +8,9 @@ use bytes::Bytes;
 
 use super::stored::Stored;
 
+/// The approximate length of the revision and the event type in a line, in bytes.
+const FRAME_OVERHEAD: usize = 96;
+
 /// A change of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -53,22 +56,27 @@ impl Event {
         }
     }
 
-    fn write_frame(&self) -> Bytes {
-        let (kind, shown) = match self {
+    /// Returns the event type of clients, and the object that clients receive.
+    fn shown(&self) -> (&'static str, Stored) {
+        match self {
             Self::Put {
                 stored,
                 previous: None,
             } => ("ADDED", stored.clone()),
             Self::Put { stored, .. } => ("MODIFIED", stored.clone()),
             Self::Delete { stored, revision } => ("DELETED", stored.at_revision(*revision)),
-        };
-        let mut out = Vec::with_capacity(shown.weight() + 64);
+        }
+    }
+
+    /// Appends the line of a watch without selector and transformation.
+    fn write_frame(&self, out: &mut Vec<u8>) {
+        let (kind, shown) = self.shown();
+        out.reserve(shown.weight() + FRAME_OVERHEAD);
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"object\":");
-        shown.write_json(&mut out);
+        shown.write_json(out);
         out.extend_from_slice(b"}\n");
-        out.into()
     }
 }
 
@@ -95,7 +103,12 @@ impl Notice {
     /// Returns the line for watches that have no selector and no transformation:
     /// `{"type":"ADDED","object":{…}}` and a newline. All watches share the encoded line.
     pub fn frame(&self) -> Bytes {
-        self.frame.get_or_init(|| self.event.write_frame()).clone()
+        let write = || {
+            let mut out = Vec::new();
+            self.event.write_frame(&mut out);
+            out.into()
+        };
+        self.frame.get_or_init(write).clone()
     }
 }
 
@@ -114,11 +127,62 @@ impl Deref for Notice {
     }
 }
 
+/// Events of one key prefix, ordered by revision. All watches of the prefix share a round.
+#[derive(Debug, Default)]
+pub struct Round {
+    events: Vec<Arc<Notice>>,
+    weight: usize,
+    lines: OnceLock<Bytes>,
+}
+
+impl Round {
+    pub(super) fn new(events: Vec<Arc<Notice>>) -> Self {
+        Self {
+            weight: events.iter().map(|event| event.weight()).sum(),
+            events,
+            lines: OnceLock::new(),
+        }
+    }
+
+    /// Returns the approximate number of bytes of the events in memory.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Returns the lines of all events; see [`Notice::frame`]. The round is encoded once for all
+    /// watches.
+    pub fn lines(&self) -> Bytes {
+        if let [only] = self.events.as_slice() {
+            return only.frame();
+        }
+        let write = || {
+            let lengths = self.events.iter().map(|event| {
+                let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &***event;
+                stored.weight() + FRAME_OVERHEAD
+            });
+            let mut out = Vec::with_capacity(lengths.sum());
+            for event in &self.events {
+                event.write_frame(&mut out);
+            }
+            out.into()
+        };
+        self.lines.get_or_init(write).clone()
+    }
+}
+
+impl Deref for Round {
+    type Target = [Arc<Notice>];
+
+    fn deref(&self) -> &[Arc<Notice>] {
+        &self.events
+    }
+}
+
 /// The events since the previous batch of a watch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The events, ordered by revision. Empty if the batch reports progress only.
-    pub events: Vec<Arc<Notice>>,
+    pub events: Arc<Round>,
     /// The revision up to which all changes are delivered.
     pub revision: u64,
 }

@@ -53,10 +53,7 @@ impl FanOut {
         let mut bytes = 0;
         for mut watcher in self.watchers {
             while let Ok(round) = watcher.waiting() {
-                bytes += round
-                    .iter()
-                    .map(|notice| notice.frame().len())
-                    .sum::<usize>();
+                bytes += round.lines().len();
             }
         }
         bytes

@@ -5,26 +5,35 @@
 //! that read too slowly, instead of waiting for them.
 
 mod queue;
+mod subscribers;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{VecDeque, vec_deque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-pub(super) use self::queue::Subscription;
-use self::queue::{Queue, weight};
-use super::event::{Event, Notice};
-
-/// The events of one topic in one round, shared by the topic's watchers.
-pub(super) type Round = Arc<[Arc<Notice>]>;
+pub(super) use self::queue::{NoRound, Subscription};
+use self::subscribers::Subscribers;
+use super::event::{Event, Notice, Round};
 
 /// Maximum number of events that wait for distribution. Above this number, all watches end.
 const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 
 /// Maximum size of the events that wait for distribution, in bytes.
 const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
+
+/// Time per watcher for which the feed collects events after a round. A watcher's write takes
+/// several times as long.
+const LINGER_PER_WATCHER: Duration = Duration::from_micros(2);
+
+/// Maximum time for which the feed collects events.
+const MAX_LINGER: Duration = Duration::from_millis(5);
+
+/// Minimum number of watchers of a round after which the feed collects events.
+const LINGER_FROM_WATCHERS: usize = 100;
 
 /// Memory limits of watches.
 #[derive(Debug, Clone, Copy)]
@@ -65,28 +74,13 @@ struct Ring {
     closed: bool,
 }
 
-#[derive(Debug, Default)]
-struct Subscribers {
-    next: u64,
-    topics: HashMap<Box<str>, BTreeMap<u64, Subscriber>>,
-    closed: bool,
-}
-
-#[derive(Debug)]
-struct Subscriber {
-    prefix: Arc<str>,
-    more: UnboundedSender<()>,
-    queue: Arc<Mutex<Queue>>,
-}
-
-/// Returns the topic of a prefix: the part of the prefix up to the last slash.
-fn topic(prefix: &str) -> &str {
-    prefix.rfind('/').map_or("", |slash| &prefix[..=slash])
-}
-
-/// Returns all topics that contain a key.
-fn topics(key: &str) -> impl Iterator<Item = &str> {
-    std::iter::once("").chain(key.match_indices('/').map(|(slash, _)| &key[..=slash]))
+/// Returns the time for which the feed collects events after a round for this number of watchers.
+fn linger_for(receivers: usize) -> Duration {
+    if receivers < LINGER_FROM_WATCHERS {
+        return Duration::ZERO;
+    }
+    let watchers = u32::try_from(receivers).unwrap_or(u32::MAX);
+    LINGER_PER_WATCHER.saturating_mul(watchers).min(MAX_LINGER)
 }
 
 impl Feed {
@@ -141,17 +135,20 @@ impl Feed {
     /// Distributes events until the feed is closed. This is the main function of a thread.
     pub(super) fn dispatch(&self) {
         let mut cursor = self.dispatched();
+        let mut linger = Duration::ZERO;
         loop {
             let mut ring = self.ring.lock();
             while ring.revision == cursor && !ring.closed {
                 self.more.wait(&mut ring);
             }
+            if !linger.is_zero() && !ring.closed {
+                // Each watcher then receives the events of several commits in one write.
+                MutexGuard::unlocked(&mut ring, || thread::sleep(linger));
+            }
             if ring.revision == cursor {
                 // The feed is closed, and all events are distributed.
                 drop(ring);
-                let mut subscribers = self.subscribers.lock();
-                subscribers.closed = true;
-                subscribers.topics.clear();
+                self.subscribers.lock().close();
                 return;
             }
             let events = ring.after(cursor);
@@ -159,16 +156,18 @@ impl Feed {
             ring.taken = cursor;
             ring.trim(&self.bounds);
             drop(ring);
-            self.deliver(events.as_deref(), cursor);
+            let receivers = self.deliver(events.as_deref(), cursor);
+            linger = linger_for(receivers);
         }
     }
 
     /// Distributes one round of events. `None` means that the ring has dropped undistributed
-    /// events.
-    fn deliver(&self, events: Option<&[Arc<Notice>]>, revision: u64) {
+    /// events. Returns the number of watchers that receive events.
+    fn deliver(&self, events: Option<&[Arc<Notice>]>, revision: u64) -> usize {
+        let mut receivers = 0;
         let mut subscribers = self.subscribers.lock();
         match events {
-            None => subscribers.end_all(),
+            None => subscribers.lag_all(),
             Some(events) => {
                 // The queues are checked before this round is queued, because a watcher without
                 // older events is not slow.
@@ -176,37 +175,24 @@ impl Feed {
                     &self.held,
                     self.bounds.ring_bytes + self.bounds.waiting_bytes,
                 );
-                for (topic, round) in subscribers.rounds(events) {
-                    subscribers.send(&topic, &round.into(), &self.bounds);
+                for (prefix, round) in subscribers.rounds(events) {
+                    receivers += subscribers.send(&prefix, &round, &self.bounds);
                 }
             }
         }
         self.dispatched.store(revision, Ordering::Release);
+        receivers
     }
 
     /// Registers a watcher. Returns `None` if the feed is closed.
-    pub(super) fn subscribe(&self, prefix: &Arc<str>) -> Option<Subscription> {
-        let (sender, more) = unbounded_channel();
+    pub(super) fn subscribe(&self, prefix: &str) -> Option<Subscription> {
         let queue = Arc::default();
         let mut subscribers = self.subscribers.lock();
         if subscribers.closed {
             return None;
         }
-        let id = subscribers.next;
-        subscribers.next += 1;
-        let subscriber = Subscriber {
-            prefix: Arc::clone(prefix),
-            more: sender,
-            queue: Arc::clone(&queue),
-        };
-        subscribers
-            .topics
-            .entry(topic(prefix).into())
-            .or_default()
-            .insert(id, subscriber);
         Some(Subscription {
-            id,
-            more,
+            id: subscribers.insert(prefix, Arc::clone(&queue)),
             queue,
             from: self.dispatched(),
         })
@@ -214,13 +200,12 @@ impl Feed {
 
     /// Removes a watcher.
     pub(super) fn unsubscribe(&self, prefix: &str, id: u64) {
-        self.subscribers.lock().remove(topic(prefix), &[id]);
+        self.subscribers.lock().remove(prefix, &[id]);
     }
 
     /// Returns the number of watchers.
     pub(super) fn watchers(&self) -> usize {
-        let subscribers = self.subscribers.lock();
-        subscribers.topics.values().map(BTreeMap::len).sum()
+        self.subscribers.lock().len()
     }
 
     /// Returns the events after the revision `from` and up to the revision `until`. Returns `None`
@@ -229,6 +214,15 @@ impl Feed {
         let mut events = self.ring.lock().after(from)?;
         events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));
         Some(events)
+    }
+
+    /// Returns the last durable revision if no key below the prefix changed after the revision
+    /// `from`. Returns `None` if a key changed, or if the ring does not contain all changes.
+    pub(super) fn unchanged(&self, prefix: &str, from: u64) -> Option<u64> {
+        let ring = self.ring.lock();
+        let mut changes = ring.range_after(from)?;
+        let unchanged = changes.all(|event| !event.key().starts_with(prefix));
+        unchanged.then_some(ring.revision.max(from))
     }
 
     /// Ends all watches.
@@ -264,117 +258,31 @@ impl Ring {
     }
 
     fn after(&self, revision: u64) -> Option<Vec<Arc<Notice>>> {
+        Some(self.range_after(revision)?.cloned().collect())
+    }
+
+    fn range_after(&self, revision: u64) -> Option<vec_deque::Iter<'_, Arc<Notice>>> {
         (revision >= self.start).then(|| {
             let first = self
                 .events
                 .partition_point(|event| event.revision() <= revision);
-            self.events.range(first..).cloned().collect()
+            self.events.range(first..)
         })
-    }
-}
-
-impl Subscribers {
-    /// Groups the events of a round by topic, for topics with watchers.
-    fn rounds(&self, events: &[Arc<Notice>]) -> Vec<(Box<str>, Vec<Arc<Notice>>)> {
-        let mut rounds: HashMap<&str, Vec<Arc<Notice>>> = HashMap::new();
-        for event in events {
-            for topic in topics(event.key()) {
-                if self.topics.contains_key(topic) {
-                    rounds.entry(topic).or_default().push(Arc::clone(event));
-                }
-            }
-        }
-        rounds
-            .into_iter()
-            .map(|(topic, round)| (topic.into(), round))
-            .collect()
-    }
-
-    fn send(&mut self, topic: &str, round: &Round, bounds: &WatchMemoryLimits) {
-        let Some(subscribers) = self.topics.get(topic) else {
-            return;
-        };
-        let bytes = weight(round);
-        let mut gone = Vec::new();
-        for (id, subscriber) in subscribers {
-            let taken = if *subscriber.prefix == *topic {
-                subscriber.offer(round, bytes, bounds)
-            } else {
-                let own: Round = round
-                    .iter()
-                    .filter(|event| event.key().starts_with(&*subscriber.prefix))
-                    .cloned()
-                    .collect();
-                own.is_empty() || subscriber.offer(&own, weight(&own), bounds)
-            };
-            if !taken {
-                gone.push(*id);
-            }
-        }
-        self.remove(topic, &gone);
-    }
-
-    /// Ends the watchers with the largest queues until at most `limit` bytes of events are in
-    /// memory. Watchers with empty queues continue.
-    fn shed(&mut self, cached_bytes: &AtomicUsize, limit: usize) {
-        if cached_bytes.load(Ordering::Relaxed) <= limit {
-            return;
-        }
-        let mut slow: Vec<_> = self
-            .topics
-            .iter()
-            .flat_map(|(topic, subscribers)| {
-                let waiting =
-                    |(id, one): (&u64, &Subscriber)| (one.queue.lock().bytes(), topic.clone(), *id);
-                subscribers.iter().map(waiting)
-            })
-            .filter(|(bytes, ..)| *bytes > 0)
-            .collect();
-        slow.sort_unstable_by_key(|(bytes, ..)| *bytes);
-        while cached_bytes.load(Ordering::Relaxed) > limit
-            && let Some((_, topic, id)) = slow.pop()
-        {
-            if let Some(one) = self.topics.get(&topic).and_then(|all| all.get(&id)) {
-                one.queue.lock().lag();
-            }
-            self.remove(&topic, &[id]);
-        }
-    }
-
-    fn remove(&mut self, topic: &str, ids: &[u64]) {
-        if let Some(subscribers) = self.topics.get_mut(topic) {
-            for id in ids {
-                subscribers.remove(id);
-            }
-            if subscribers.is_empty() {
-                self.topics.remove(topic);
-            }
-        }
-    }
-
-    fn end_all(&mut self) {
-        for (_, subscribers) in self.topics.drain() {
-            for subscriber in subscribers.values() {
-                subscriber.queue.lock().lag();
-            }
-        }
-    }
-}
-
-impl Subscriber {
-    /// Queues a round. Returns false if the watcher is too slow or was dropped. A watcher with an
-    /// empty queue is never too slow, regardless of the size of the round.
-    fn offer(&self, round: &Round, bytes: usize, bounds: &WatchMemoryLimits) -> bool {
-        self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::mpsc::error::TryRecvError;
-
     use super::*;
     use crate::store::stored::Stored;
+
+    #[test]
+    fn feed_collects_events_only_for_many_watchers() {
+        assert_eq!(linger_for(1), Duration::ZERO);
+        assert_eq!(linger_for(99), Duration::ZERO);
+        assert_eq!(linger_for(1000), Duration::from_millis(2));
+        assert_eq!(linger_for(1_000_000), MAX_LINGER);
+    }
 
     #[test]
     fn event_queue_of_a_lagging_watcher_is_dropped() {
@@ -386,7 +294,7 @@ mod tests {
             waiting_bytes: 1 << 20,
         };
         let feed = Feed::new(bounds, 0);
-        let mut slow = feed.subscribe(&"/core/pods/".into()).unwrap();
+        let mut slow = feed.subscribe("/core/pods/").unwrap();
         let notices: Vec<_> = (1..=6)
             .map(|revision| {
                 let stored = Stored::new("/core/pods/ns/a".into(), revision, "{}".into());
@@ -402,7 +310,7 @@ mod tests {
         feed.deliver(Some(&notices[4..]), 6);
         assert!(slow.lagged());
         assert!(Arc::strong_count(&notices[0]) < kept);
-        assert!(matches!(slow.waiting(), Err(TryRecvError::Disconnected)));
+        assert!(matches!(slow.waiting(), Err(NoRound::Ended)));
     }
 
     #[test]
@@ -431,8 +339,8 @@ mod tests {
         let (pods, maps) = ("/core/pods/ns/", "/core/configmaps/ns/");
         // Two watchers read none of their shared events. Another watcher reads its own events
         // immediately.
-        let slow = [pods, pods].map(|topic| feed.subscribe(&topic.into()).unwrap());
-        let mut prompt = feed.subscribe(&maps.into()).unwrap();
+        let slow = [pods, pods].map(|topic| feed.subscribe(topic).unwrap());
+        let mut prompt = feed.subscribe(maps).unwrap();
         for _ in 0..8 {
             publish(pods);
             publish(maps);
@@ -463,8 +371,8 @@ mod tests {
             waiting_bytes: EVENT,
         };
         let feed = Feed::new(bounds, 0);
-        let mut prompt = feed.subscribe(&"/core/pods/".into()).unwrap();
-        let slow = feed.subscribe(&"/core/pods/".into()).unwrap();
+        let mut prompt = feed.subscribe("/core/pods/").unwrap();
+        let slow = feed.subscribe("/core/pods/").unwrap();
         for round in 0..3 {
             let notices: Vec<_> = (1..=4)
                 .map(|revision| {
@@ -484,14 +392,5 @@ mod tests {
             );
         }
         assert!(slow.lagged() && !prompt.lagged());
-    }
-
-    #[test]
-    fn event_of_a_key_is_published_to_watchers_of_all_prefixes_of_the_key() {
-        let all: Vec<&str> = topics("/core/pods/ns/a").collect();
-        assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
-        for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {
-            assert!(all.contains(&topic(prefix)), "{prefix}");
-        }
     }
 }

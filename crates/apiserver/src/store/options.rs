@@ -35,6 +35,9 @@ pub struct StoreOptions {
     /// Maximum size in bytes of queued changes of all watches, with each change counted once. Above
     /// this size, the watches with the largest queues end.
     pub waiting_bytes: usize,
+    /// Maximum size in bytes of the encoded lists that the store keeps in memory for a few seconds,
+    /// so that many clients can list the same objects.
+    pub list_bytes: usize,
     /// Interval between two progress batches on an idle watch.
     pub progress_every: Duration,
     /// Maximum size of the database file in bytes. An eighth is reserved for deletions and
@@ -87,6 +90,7 @@ impl Default for StoreOptions {
             watch_changes: 4096,
             watch_bytes: 16 << 20,
             waiting_bytes: 256 << 20,
+            list_bytes: 16 << 20,
             progress_every: Duration::from_secs(5),
             max_bytes: None,
             vfs: None,

@@ -121,48 +121,116 @@ fn key(row: &Row<'_>) -> rusqlite::Result<Arc<str>> {
     Ok(row.get_ref(0)?.as_str()?.into())
 }
 
+/// An object of a list, borrowed from the database.
+pub(super) struct ObjectRef<'a> {
+    pub(super) key: &'a str,
+    pub(super) revision: u64,
+    pub(super) splice: Splice,
+    pub(super) value: &'a [u8],
+}
+
+impl ObjectRef<'_> {
+    /// Appends the JSON of the object with its revision, without the first `skipped` bytes of the
+    /// value. The skipped bytes must end before the content of `metadata`.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>, skipped: usize) {
+        let splice = self.splice.after(skipped);
+        splice.write_json(
+            out,
+            self.value.get(skipped..).unwrap_or_default(),
+            self.revision,
+        );
+    }
+}
+
+/// Receives the objects of a list in the order of their keys.
+pub(super) trait Collect {
+    /// Adds the next object.
+    fn add(&mut self, object: ObjectRef<'_>);
+    /// Returns the number of objects, and the key of the last object.
+    fn end(&self) -> (usize, Option<&str>);
+}
+
+/// The result of a list whose objects are in a [`Collect`].
+pub(super) struct ListEnd {
+    pub(super) revision: u64,
+    pub(super) remaining: u64,
+}
+
+impl Collect for Vec<Stored> {
+    fn add(&mut self, object: ObjectRef<'_>) {
+        self.push(Stored::from_row(
+            object.key.into(),
+            object.revision,
+            Bytes::copy_from_slice(object.value),
+            object.splice,
+        ));
+    }
+
+    fn end(&self) -> (usize, Option<&str>) {
+        (self.len(), self.last().map(|last| &*last.key))
+    }
+}
+
 /// Reads a list in one snapshot.
 pub(super) fn list(conn: &Connection, list: &List) -> Result<Page, ListError> {
+    let mut items = Vec::new();
+    let end = list_into(conn, list, &mut items)?;
+    Ok(Page {
+        items,
+        revision: end.revision,
+        remaining: end.remaining,
+    })
+}
+
+/// Reads a list in one snapshot, and adds its objects to `items`.
+pub(super) fn list_into(
+    conn: &Connection,
+    list: &List,
+    items: &mut impl Collect,
+) -> Result<ListEnd, ListError> {
     let snapshot = conn.unchecked_transaction()?;
     let current = layout::meta(&snapshot, "revision")?;
-    let page = match list.at {
+    let (revision, remaining) = match list.at {
         At::Exact(revision) if revision > current => return Err(ListError::Future { current }),
         At::Exact(revision) if revision < current => {
             let floor = Floors::read(&snapshot)?.of(&list.prefix);
             if revision < floor {
                 return Err(ListError::Compacted { floor });
             }
-            list_past(&snapshot, list, revision)?
+            (revision, list_past(&snapshot, list, revision, items)?)
         }
-        At::Exact(_) | At::Latest => list_now(&snapshot, list, current)?,
+        At::Exact(_) | At::Latest => (current, list_now(&snapshot, list, items)?),
     };
-    Ok(page)
+    Ok(ListEnd {
+        revision,
+        remaining: remaining.cast_unsigned(),
+    })
 }
 
-fn list_now(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<Page> {
+fn list_now(conn: &Connection, list: &List, items: &mut impl Collect) -> rusqlite::Result<i64> {
     let (first, end) = list.bounds();
     let mut statement = conn.prepare_cached(
         "SELECT key, rev, splice, value FROM cur WHERE key >= ? AND key < ? ORDER BY key LIMIT ?",
     )?;
-    let rows = statement.query_map(params![first, end, limit(list)], |row| {
-        stored(key(row)?, row, 1)
-    })?;
-    let items = rows.collect::<Result<Vec<_>, _>>()?;
-    let remaining = match items.last() {
-        Some(shown) if Some(items.len()) == list.limit => {
-            let first = format!("{}\0", shown.key);
+    let mut rows = statement.query(params![first, end, limit(list)])?;
+    while let Some(row) = rows.next()? {
+        items.add(ObjectRef {
+            key: row.get_ref(0)?.as_str()?,
+            revision: row.get::<_, i64>(1)?.cast_unsigned(),
+            splice: Splice::from_column(row.get(2)?),
+            value: row.get_ref(3)?.as_blob()?,
+        });
+    }
+    match items.end() {
+        (count, Some(shown)) if Some(count) == list.limit => {
+            let first = format!("{shown}\0");
             match list.rest {
-                Rest::Count => count_now(conn, &first, &end)?,
-                Rest::Peek => i64::from(is_any_now(conn, &first, &end)?),
+                Rest::Count => count_now(conn, &first, &end),
+                Rest::Peek => Ok(i64::from(is_any_now(conn, &first, &end)?)),
             }
         }
-        _ => 0,
-    };
-    Ok(Page {
-        items,
-        revision,
-        remaining: remaining.cast_unsigned(),
-    })
+        _ => Ok(0),
+    }
 }
 
 fn limit(list: &List) -> i64 {
@@ -181,7 +249,12 @@ fn is_any_now(conn: &Connection, first: &str, end: &str) -> rusqlite::Result<boo
 }
 
 /// Merges unchanged rows of `cur` with the old states of changed objects.
-fn list_past(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<Page> {
+fn list_past(
+    conn: &Connection,
+    list: &List,
+    revision: u64,
+    items: &mut impl Collect,
+) -> rusqlite::Result<i64> {
     let (first, end) = list.bounds();
     let bounds = params![first, end, revision.cast_signed()];
     let mut same = conn.prepare_cached(
@@ -205,20 +278,18 @@ fn list_past(conn: &Connection, list: &List, revision: u64) -> rusqlite::Result<
         right: changed.peekable(),
     };
     let limit = list.limit.unwrap_or(usize::MAX);
-    let items: Vec<Stored> = merged.by_ref().take(limit).collect::<Result<_, _>>()?;
+    for stored in merged.by_ref().take(limit) {
+        let stored = stored?;
+        items.add(stored.borrowed());
+    }
     let next = merged.next().transpose()?;
     drop(merged);
-    let remaining = match items.last() {
-        Some(shown) if next.is_some() && list.rest == Rest::Count => {
-            count_past(conn, &format!("{}\0", shown.key), &end, revision)?
+    match items.end() {
+        (_, Some(shown)) if next.is_some() && list.rest == Rest::Count => {
+            count_past(conn, &format!("{shown}\0"), &end, revision)
         }
-        _ => i64::from(next.is_some()),
-    };
-    Ok(Page {
-        items,
-        revision,
-        remaining: remaining.cast_unsigned(),
-    })
+        _ => Ok(i64::from(next.is_some())),
+    }
 }
 
 fn undone(

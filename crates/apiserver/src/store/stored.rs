@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::error::StoreError;
+use super::read::ObjectRef;
 
 /// The value of an object at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,34 @@ impl Splice {
         Ok(found.unwrap_or(Self::Nowhere))
     }
 
+    /// Returns the position in a value without its first `skipped` bytes.
+    pub(super) fn after(self, skipped: usize) -> Self {
+        match self {
+            Self::Nowhere => Self::Nowhere,
+            Self::At(offset) => {
+                Self::At(offset.saturating_sub(u32::try_from(skipped).unwrap_or(u32::MAX)))
+            }
+        }
+    }
+
+    /// Appends the JSON value with the revision to `out`.
+    pub(super) fn write_json(self, out: &mut Vec<u8>, value: &[u8], revision: u64) {
+        let Self::At(offset) = self else {
+            out.extend_from_slice(value);
+            return;
+        };
+        let (before, after) = value.split_at((offset as usize).min(value.len()));
+        out.reserve(value.len() + 42);
+        out.extend_from_slice(before);
+        out.extend_from_slice(b"\"resourceVersion\":\"");
+        push_decimal(out, revision);
+        out.push(b'"');
+        if after.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'}') {
+            out.push(b',');
+        }
+        out.extend_from_slice(after);
+    }
+
     /// Returns the database representation of the position.
     pub(super) fn column(self) -> Option<u32> {
         match self {
@@ -146,20 +175,16 @@ impl Stored {
 
     /// Appends the JSON of [`Self::object`] to `out`, without parsing.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        let Splice::At(offset) = self.splice else {
-            out.extend_from_slice(&self.value);
-            return;
-        };
-        let (before, after) = self.value.split_at((offset as usize).min(self.value.len()));
-        out.reserve(self.value.len() + 42);
-        out.extend_from_slice(before);
-        out.extend_from_slice(b"\"resourceVersion\":\"");
-        push_decimal(out, self.revision);
-        out.push(b'"');
-        if after.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'}') {
-            out.push(b',');
+        self.splice.write_json(out, &self.value, self.revision);
+    }
+
+    pub(super) fn borrowed(&self) -> ObjectRef<'_> {
+        ObjectRef {
+            key: &self.key,
+            revision: self.revision,
+            splice: self.splice,
+            value: &self.value,
         }
-        out.extend_from_slice(after);
     }
 
     pub(super) fn splice_column(&self) -> Option<u32> {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::{Instant, sleep_until};
 
 use super::error::WatchEnd;
-use super::event::Batch;
-use super::feed::{Feed, Round, Subscription};
+use super::event::{Batch, Round};
+use super::feed::{Feed, NoRound, Subscription};
 use super::pins::Pin;
 use super::readers::Lane;
 use super::replay::replay;
@@ -57,29 +56,46 @@ impl Watch {
         self.delivered
     }
 
+    /// Waits for events. Does not report progress: the revision of an idle watch stays unchanged
+    /// until [`Self::progress`]. Cancel-safe.
+    ///
+    /// # Errors
+    ///
+    /// See [`WatchEnd`]; the error ends the watch.
+    pub async fn changes(&mut self) -> Result<Batch, WatchEnd> {
+        if let Some(batch) = self.all_past().await? {
+            return Ok(batch);
+        }
+        loop {
+            let Some(round) = self.subscription.next().await else {
+                return Err(self.end());
+            };
+            if let Some(batch) = self.take(round) {
+                return Ok(batch);
+            }
+        }
+    }
+
     /// Waits for events. On an idle watch, returns the progress and no events. Cancel-safe.
     ///
     /// # Errors
     ///
     /// See [`WatchEnd`]; the error ends the watch.
     pub async fn next(&mut self) -> Result<Batch, WatchEnd> {
-        while self.delivered < self.subscription.from {
-            if let Some(batch) = self.past().await? {
-                return Ok(batch);
-            }
+        if let Some(batch) = self.all_past().await? {
+            return Ok(batch);
         }
         loop {
-            let round = tokio::select! {
+            let idle = sleep_until(self.next_progress);
+            tokio::select! {
                 biased;
-                round = self.subscription.next() => Some(round),
-                () = sleep_until(self.next_progress) => None,
-            };
-            let batch = match round {
-                Some(Some(round)) => self.take(&round),
-                Some(None) => return Err(self.end()),
-                None => self.progress(),
-            };
-            if let Some(batch) = batch {
+                batch = self.changes() => {
+                    self.next_progress = Instant::now() + self.progress_every;
+                    return batch;
+                }
+                () = idle => {}
+            }
+            if let Some(batch) = self.progress() {
                 return Ok(batch);
             }
         }
@@ -96,11 +112,11 @@ impl Watch {
         // The revision is read first: all events distributed up to it are in the queue.
         let dispatched = self.feed.dispatched();
         match self.subscription.waiting() {
-            Ok(round) => self.take(&round),
-            Err(TryRecvError::Empty) if dispatched > self.delivered => {
+            Ok(round) => self.take(round),
+            Err(NoRound::Pending) if dispatched > self.delivered => {
                 self.record_delivered(dispatched);
                 Some(Batch {
-                    events: Vec::new(),
+                    events: Arc::default(),
                     revision: dispatched,
                 })
             }
@@ -115,10 +131,8 @@ impl Watch {
     ///
     /// See [`WatchEnd`]; the error ends the watch.
     pub async fn pending(&mut self) -> Result<Option<Batch>, WatchEnd> {
-        while self.delivered < self.subscription.from {
-            if let Some(batch) = self.past().await? {
-                return Ok(Some(batch));
-            }
+        if let Some(batch) = self.all_past().await? {
+            return Ok(Some(batch));
         }
         match self.progress() {
             None if self.subscription.lagged() => Err(WatchEnd::Lagged),
@@ -131,6 +145,16 @@ impl Watch {
         if let Some(pin) = &self.pin {
             pin.raise(revision);
         }
+    }
+
+    /// Reads past events until events are found. Returns `None` if all past events are delivered.
+    async fn all_past(&mut self) -> Result<Option<Batch>, WatchEnd> {
+        while self.delivered < self.subscription.from {
+            if let Some(batch) = self.past().await? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads past events, which are older than the subscription. Returns `None` if this read finds
@@ -150,22 +174,25 @@ impl Watch {
             (replayed.events, replayed.until)
         };
         self.record_delivered(until);
-        Ok((!events.is_empty()).then_some(Batch {
-            events,
+        Ok((!events.is_empty()).then(|| Batch {
+            events: Arc::new(Round::new(events)),
             revision: until,
         }))
     }
 
-    fn take(&mut self, round: &Round) -> Option<Batch> {
-        // A watch may start at a revision that is durable but not distributed yet.
-        let events: Vec<_> = round
-            .iter()
-            .filter(|event| event.revision() > self.delivered)
-            .cloned()
-            .collect();
-        let revision = events.last()?.revision();
+    fn take(&mut self, round: Arc<Round>) -> Option<Batch> {
+        let revision = round.last()?.revision();
+        if revision <= self.delivered {
+            return None;
+        }
+        let delivered = self.delivered;
         self.record_delivered(revision);
-        self.next_progress = Instant::now() + self.progress_every;
+        // A watch may start at a revision that is durable but not distributed yet.
+        let first_new = round.partition_point(|event| event.revision() <= delivered);
+        let events = match first_new {
+            0 => round,
+            _ => Arc::new(Round::new(round[first_new..].to_vec())),
+        };
         Some(Batch { events, revision })
     }
 

@@ -95,8 +95,8 @@ async fn next(watch: &mut Watch) -> Result<Batch, WatchEnd> {
 async fn events(watch: &mut Watch, count: usize) -> Vec<(u64, String, &'static str)> {
     let mut seen = Vec::new();
     while seen.len() < count {
-        for event in next(watch).await.unwrap().events {
-            let kind = match &**event {
+        for event in next(watch).await.unwrap().events.iter() {
+            let kind = match &***event {
                 Event::Put { previous: None, .. } => "added",
                 Event::Put { .. } => "modified",
                 Event::Delete { .. } => "deleted",

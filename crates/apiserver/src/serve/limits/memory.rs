@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
@@ -55,30 +56,40 @@ impl Default for MemoryBounds {
 
 /// Counts the bytes of one type of memory. Clones share the counters.
 #[derive(Debug, Clone)]
-pub(crate) struct MemoryLimiter(Arc<Mutex<State>>);
+pub(crate) struct MemoryLimiter(Arc<State>);
 
 #[derive(Debug)]
 struct State {
     limit: ByteLimit,
-    all: usize,
-    by_caller: BTreeMap<Arc<str>, usize>,
+    all: AtomicUsize,
+    /// The counters of callers. A [`CountedBytes`] holds its caller's counter, so that it changes
+    /// the number without this lock.
+    by_caller: Mutex<BTreeMap<Arc<str>, CallerCounter>>,
+}
+
+#[derive(Debug, Default)]
+struct CallerCounter {
+    bytes: Arc<AtomicUsize>,
+    /// The number of [`CountedBytes`] that hold the counter.
+    holders: usize,
 }
 
 /// Counted bytes of a caller, released on drop.
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
-    state: Arc<Mutex<State>>,
+    state: Arc<State>,
     caller: Arc<str>,
+    own: Arc<AtomicUsize>,
     bytes: usize,
 }
 
 impl MemoryLimiter {
     pub(crate) fn new(limit: ByteLimit) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(State {
             limit,
-            all: 0,
-            by_caller: BTreeMap::new(),
-        })))
+            all: AtomicUsize::new(0),
+            by_caller: Mutex::default(),
+        }))
     }
 
     /// Counts bytes of a caller.
@@ -88,9 +99,11 @@ impl MemoryLimiter {
     /// Returns 429 if the limit is exceeded. If no bytes of the caller are counted yet, one
     /// response can exceed the limit.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<CountedBytes, ApiError> {
+        let (caller, own) = self.0.hold(caller);
         let mut reserved = CountedBytes {
             state: Arc::clone(&self.0),
-            caller: caller.into(),
+            caller,
+            own,
             bytes: 0,
         };
         reserved.resize(bytes)?;
@@ -125,33 +138,14 @@ impl CountedBytes {
     ///
     /// # Errors
     ///
-    /// Returns 429 if growth exceeds the limit. The number of counted bytes then stays unchanged.
+    /// Returns 429 if growth exceeds the limit. The number of counted bytes is then 0.
     pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
         let before = self.bytes;
-        self.settle(0);
-        if bytes > before {
-            self.state.lock().check(&self.caller, bytes)?;
-        }
         self.settle(bytes);
-        Ok(())
-    }
-
-    /// Changes the number of counted bytes without a limit, because the bytes are already in
-    /// memory.
-    pub(crate) fn settle(&mut self, bytes: usize) {
-        let mut state = self.state.lock();
-        state.release(&self.caller, self.bytes);
-        state.take(&self.caller, bytes);
-        self.bytes = bytes;
-    }
-}
-
-impl State {
-    fn check(&self, caller: &str, bytes: usize) -> Result<(), ApiError> {
-        let own = self.by_caller.get(caller).copied().unwrap_or(0);
-        let is_too_much = own > 0 && own.saturating_add(bytes) > self.limit.of_caller
-            || self.all > 0 && self.all.saturating_add(bytes) > self.limit.of_all;
-        if is_too_much {
+        // The bytes are counted before the check, so that concurrent requests cannot exceed the
+        // limit together.
+        if bytes > before && self.is_too_much() {
+            self.settle(0);
             return Err(ApiError::too_many_requests(
                 "too many open responses contain unread data; read the responses first",
                 1,
@@ -160,25 +154,50 @@ impl State {
         Ok(())
     }
 
-    fn take(&mut self, caller: &Arc<str>, bytes: usize) {
-        if bytes == 0 {
-            return;
-        }
-        self.all += bytes;
-        match self.by_caller.get_mut(caller) {
-            Some(own) => *own += bytes,
-            None => {
-                self.by_caller.insert(Arc::clone(caller), bytes);
+    /// Changes the number of counted bytes without a limit, because the bytes are already in
+    /// memory.
+    pub(crate) fn settle(&mut self, bytes: usize) {
+        for counter in [&self.state.all, &*self.own] {
+            if bytes > self.bytes {
+                counter.fetch_add(bytes - self.bytes, Ordering::Relaxed);
+            } else if bytes < self.bytes {
+                counter.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
             }
         }
+        self.bytes = bytes;
     }
 
-    fn release(&mut self, caller: &str, bytes: usize) {
-        self.all -= bytes;
-        if let Some(own) = self.by_caller.get_mut(caller) {
-            *own -= bytes;
-            if *own == 0 {
-                self.by_caller.remove(caller);
+    /// Reports whether the counted bytes exceed a limit. If no other bytes are counted, these bytes
+    /// can exceed the limit.
+    fn is_too_much(&self) -> bool {
+        let exceeds = |counter: &AtomicUsize, limit: usize| {
+            let all = counter.load(Ordering::Relaxed);
+            all > self.bytes && all > limit
+        };
+        let limit = self.state.limit;
+        exceeds(&self.own, limit.of_caller) || exceeds(&self.state.all, limit.of_all)
+    }
+}
+
+impl State {
+    /// Returns the counter of a caller. The caller of this method must release the counter.
+    fn hold(&self, caller: &str) -> (Arc<str>, Arc<AtomicUsize>) {
+        let mut all = self.by_caller.lock();
+        let caller = match all.get_key_value(caller) {
+            Some((caller, _)) => Arc::clone(caller),
+            None => caller.into(),
+        };
+        let counter = all.entry(Arc::clone(&caller)).or_default();
+        counter.holders += 1;
+        (caller, Arc::clone(&counter.bytes))
+    }
+
+    fn release(&self, caller: &str) {
+        let mut all = self.by_caller.lock();
+        if let Some(counter) = all.get_mut(caller) {
+            counter.holders -= 1;
+            if counter.holders == 0 {
+                all.remove(caller);
             }
         }
     }
@@ -186,7 +205,8 @@ impl State {
 
 impl Drop for CountedBytes {
     fn drop(&mut self) {
-        self.state.lock().release(&self.caller, self.bytes);
+        self.settle(0);
+        self.state.release(&self.caller);
     }
 }
 
@@ -222,7 +242,7 @@ mod tests {
         drop(one);
         assert_eq!(sending.guard("greedy", large()).status(), StatusCode::OK);
         drop(two);
-        assert!(sending.0.lock().by_caller.is_empty());
+        assert!(sending.0.by_caller.lock().is_empty());
     }
 
     #[test]
@@ -240,15 +260,15 @@ mod tests {
         let mut two = sending.hold("a", 100 << 10).unwrap();
         one.resize(200 << 10).unwrap_err();
         assert_eq!(
-            sending.0.lock().all,
+            sending.0.all.load(Ordering::Relaxed),
             100 << 10,
             "the rejected resize counts no bytes"
         );
         one.resize(150 << 10).unwrap();
         two.resize(10 << 10).unwrap();
-        assert_eq!(sending.0.lock().all, 160 << 10);
+        assert_eq!(sending.0.all.load(Ordering::Relaxed), 160 << 10);
         drop((one, two));
-        assert_eq!(sending.0.lock().all, 0);
-        assert!(sending.0.lock().by_caller.is_empty());
+        assert_eq!(sending.0.all.load(Ordering::Relaxed), 0);
+        assert!(sending.0.by_caller.lock().is_empty());
     }
 }

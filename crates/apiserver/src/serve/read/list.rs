@@ -1,6 +1,7 @@
 //! Handlers of get and list requests.
 
 use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
 
 use crate::serve::answer;
@@ -39,6 +40,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
             Ok::<_, ApiError>(body)
         };
         let body = reads.run(weight, work).await?;
+        let body = vec![body.into()];
         return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
     }
     let object = reads.run(weight, || target.show(&stored)).await?;
@@ -62,6 +64,13 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
     let selection = Selection::of(target, options)?;
+    if accepted.format == Format::Json
+        && accepted.shape == Representation::Plain
+        && selection.is_everything()
+        && let Some(response) = encoded(exchange, target, &selection, options).await?
+    {
+        return Ok(response);
+    }
     let found = find(exchange, &selection, options).await?;
     let meta = ListMeta {
         revision: found.revision,
@@ -72,9 +81,57 @@ pub(crate) async fn list(
         let reads = &exchange.shared.reads;
         let work = || transform::write_list(target, &meta, &found.items);
         let body = reads.run(WorkCost::of_stored(&found.items), work).await?;
+        let body = vec![body.into()];
         return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
     }
     transform::answer_list(exchange, target, accepted, &meta, &found.items).await
+}
+
+/// Responds with a list that the store encodes. Returns `None` if items must be parsed.
+async fn encoded(
+    exchange: &Exchange,
+    target: &Target,
+    selection: &Selection,
+    options: &ListOptions,
+) -> Result<Option<Response>, ApiError> {
+    let Some(form) = transform::item_form(&target.resource) else {
+        return Ok(None);
+    };
+    let start = Start::of(exchange, selection, options)?;
+    let list = List {
+        prefix: selection.prefix.clone(),
+        after: start.after.clone(),
+        limit: page_size(options),
+        at: start.at,
+        rest: Rest::Count,
+    };
+    let page = exchange.shared.store.list_encoded(list, form).await;
+    let Some(page) = page.map_err(|error| refusal(error, &start, selection))? else {
+        return Ok(None);
+    };
+    let next = page.last.as_ref().filter(|_| page.remaining > 0);
+    let token = next.map(|last| continue_token(last, page.revision, selection));
+    let meta = ListMeta {
+        revision: page.revision,
+        continue_token: token.as_deref(),
+        remaining: token.as_ref().map(|_| page.remaining),
+    };
+    let mut body = Vec::with_capacity(page.chunks.len() + 2);
+    body.push(transform::list_head(target, &meta)?.into());
+    body.extend(page.chunks.iter().cloned());
+    body.push(Bytes::from_static(transform::LIST_END));
+    let reads = &exchange.shared.reads;
+    Ok(Some(
+        answer::json(reads, StatusCode::OK, &exchange.headers, body).await,
+    ))
+}
+
+fn continue_token(last: &str, revision: u64, selection: &Selection) -> String {
+    let position = Position {
+        revision: Some(revision),
+        after: last.to_owned(),
+    };
+    position.encode(&selection.prefix)
 }
 
 /// One page of a list, with the data for the next page.
@@ -273,12 +330,8 @@ fn page_of(
     let Some(last) = items.last().filter(|_| remaining_count > 0) else {
         return ListResult::last(items, revision);
     };
-    let position = Position {
-        revision: Some(revision),
-        after: last.key.to_string(),
-    };
     ListResult {
-        continue_token: Some(position.encode(&selection.prefix)),
+        continue_token: Some(continue_token(&last.key, revision, selection)),
         remaining: selection.is_everything().then_some(remaining_count),
         items,
         revision,

@@ -7,9 +7,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use prometheus_client::metrics::counter::Counter;
+use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::resource::Origin;
 use crate::serve::audit::Stage;
@@ -63,7 +69,6 @@ pub(crate) async fn watch(
         held: exchange.shared.watching.hold(&exchange.caller.name, 0)?,
         first_bytes: 0,
         exchange: Arc::clone(exchange),
-        encoder,
         bookmarks: options.bookmarks,
         source: None,
         waiting: VecDeque::new(),
@@ -73,10 +78,14 @@ pub(crate) async fn watch(
         deadline,
         seen: 0,
         over: false,
-        definitions: (target.resource.origin == Origin::Custom)
-            .then(|| exchange.shared.catalog_changed.subscribe()),
+        interruptions: FuturesUnordered::new(),
+        sent: encoder.event_counter(&exchange.shared.metrics),
+        encoder,
         _seat: slot,
     };
+    let definitions = (target.resource.origin == Origin::Custom)
+        .then(|| exchange.shared.catalog_changed.subscribe());
+    watching.wait_for_interruption(definitions);
     // Later errors are sent within the stream, as in kube-apiserver.
     match watching.begin(options, from).await {
         Ok(()) => {}
@@ -85,7 +94,7 @@ pub(crate) async fn watch(
         Err(error) => watching.fail(&error),
     }
     exchange.audit(Stage::Started(StatusCode::OK));
-    let lines = futures::stream::unfold(watching, |mut watching| async move {
+    let lines = futures::stream::unfold(Box::new(watching), |mut watching| async move {
         let lines = watching.next().await?;
         Some((Ok::<_, std::convert::Infallible>(lines), watching))
     });
@@ -135,9 +144,42 @@ struct Watching {
     /// revision.
     seen: u64,
     over: bool,
-    /// Notifies the watch of changed CRDs. `None` for built-in kinds.
-    definitions: Option<tokio::sync::watch::Receiver<()>>,
+    /// Contains one future. The set polls the future only after one of its wake-ups, so that events
+    /// do not register timers and shared notifications again.
+    interruptions: FuturesUnordered<BoxFuture<'static, Interruption>>,
+    /// Counts the sent events.
+    sent: Counter,
     _seat: WatchSlot,
+}
+
+/// The reason why a watch stops waiting for events.
+enum Interruption {
+    /// The server shuts down, or the lifetime of the watch has ended.
+    End,
+    /// A bookmark is due.
+    Bookmark(Definitions),
+    /// A CRD has changed.
+    Definitions(Definitions),
+}
+
+/// Notifies a watch of changed CRDs. `None` for built-in kinds.
+type Definitions = Option<Receiver<()>>;
+
+async fn interruption(
+    shutdown: CancellationToken,
+    deadline: Instant,
+    bookmark: Option<Instant>,
+    mut definitions: Definitions,
+) -> Interruption {
+    tokio::select! {
+        biased;
+        () = shutdown.cancelled() => Interruption::End,
+        () = sleep_until(deadline) => Interruption::End,
+        () = changed(&mut definitions) => Interruption::Definitions(definitions),
+        () = sleep_until(bookmark.unwrap_or(deadline)), if bookmark.is_some() => {
+            Interruption::Bookmark(definitions)
+        }
+    }
 }
 
 enum Initial {
@@ -196,7 +238,7 @@ impl Watching {
                 continue;
             }
             match self.held.resize(lines.len()) {
-                Ok(()) => return Some(lines.into()),
+                Ok(()) => return Some(lines),
                 Err(error) => self.fail(&error),
             }
         }
@@ -221,67 +263,83 @@ impl Watching {
     }
 
     /// Waits for changes, and returns their lines. The result can be empty.
-    async fn changes(&mut self) -> Vec<u8> {
+    async fn changes(&mut self) -> Bytes {
         let Some(source) = &mut self.source else {
             self.over = true;
-            return Vec::new();
-        };
-        let last = self.last_bookmark.unwrap_or(self.deadline);
-        let bookmark = if self.bookmarks {
-            self.next_bookmark.min(last)
-        } else {
-            self.deadline
+            return Bytes::new();
         };
         tokio::select! {
             biased;
-            () = self.exchange.shared.shutdown.cancelled() => self.over = true,
-            () = sleep_until(self.deadline) => self.over = true,
-            () = changed(&mut self.definitions) => {
-                let target = self.encoder.target();
-                self.over = !is_served(&self.exchange, target);
-            }
-            () = sleep_until(bookmark), if self.bookmarks => return self.bookmark(),
-            batch = source.next() => match batch {
-                Ok(batch) => return self.lines(&batch),
+            Some(interruption) = self.interruptions.next() => self.interrupt(interruption),
+            batch = source.changes() => match batch {
+                Ok(batch) => self.lines(&batch),
                 Err(end) => {
                     let error = ended(&end, source.revision());
                     self.fail(&error);
+                    Bytes::new()
                 }
             },
         }
-        Vec::new()
     }
 
-    fn bookmark(&mut self) -> Vec<u8> {
+    fn interrupt(&mut self, interruption: Interruption) -> Bytes {
+        match interruption {
+            Interruption::End => {
+                self.over = true;
+                Bytes::new()
+            }
+            Interruption::Bookmark(definitions) => {
+                let lines = self.bookmark();
+                self.wait_for_interruption(definitions);
+                lines
+            }
+            Interruption::Definitions(definitions) => {
+                self.over = !is_served(&self.exchange, self.encoder.target());
+                self.wait_for_interruption(definitions);
+                Bytes::new()
+            }
+        }
+    }
+
+    fn wait_for_interruption(&mut self, definitions: Definitions) {
+        let last = self.last_bookmark.unwrap_or(self.deadline);
+        let bookmark = self.bookmarks.then(|| self.next_bookmark.min(last));
+        let shutdown = self.exchange.shared.shutdown.clone();
+        let next = interruption(shutdown, self.deadline, bookmark, definitions);
+        self.interruptions.push(Box::pin(next));
+    }
+
+    fn bookmark(&mut self) -> Bytes {
         let now = Instant::now();
         if self.last_bookmark.is_some_and(|last| last <= now) {
             self.last_bookmark = None;
         }
         self.next_bookmark = now + BOOKMARK_EVERY;
         let Some(source) = &mut self.source else {
-            return Vec::new();
+            return Bytes::new();
         };
         let batch = source.progress();
         let revision = source.revision().max(self.seen);
-        let mut out = batch.map(|batch| self.lines(&batch)).unwrap_or_default();
+        let lines = batch.map(|batch| self.lines(&batch)).unwrap_or_default();
+        let mut out = Vec::from(lines);
         self.encoder.bookmark(&mut out, revision, false);
-        out
+        out.into()
     }
 
-    fn lines(&mut self, batch: &Batch) -> Vec<u8> {
+    fn lines(&mut self, batch: &Batch) -> Bytes {
+        if let Some(shared) = self.encoder.shared(batch, self.seen) {
+            self.sent.inc_by(batch.events.len() as u64);
+            return shared;
+        }
         let mut out = Vec::new();
         let mut sent = 0;
-        for notice in &batch.events {
+        for notice in batch.events.iter() {
             if notice.revision() > self.seen && self.encoder.change(&mut out, notice) {
                 sent += 1;
             }
         }
-        if sent > 0 {
-            let (group, version, resource) = self.encoder.labels();
-            let metrics = &self.exchange.shared.metrics;
-            metrics.watched(group, version, resource, sent);
-        }
-        out
+        self.sent.inc_by(sent);
+        out.into()
     }
 
     /// Sends an error event and ends the watch.
@@ -298,7 +356,7 @@ impl Drop for Watching {
 }
 
 /// Waits for changed CRDs. Never returns for kinds without CRD.
-async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
+async fn changed(definitions: &mut Definitions) {
     if let Some(definitions) = definitions
         && definitions.changed().await.is_ok()
     {

@@ -1,15 +1,19 @@
 //! Encoding of watch events.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use prometheus_client::metrics::counter::Counter;
 use serde_json::{Value, json};
 
 use crate::serve::input::negotiate::Representation;
+use crate::serve::metrics::Metrics;
 use crate::serve::read::selection::Selection;
 use crate::serve::shared::Target;
 use crate::serve::transform::table::{self, TableOptions};
 use crate::serve::transform::{is_stored_form, metadata_only, own_head};
 use crate::status::ApiError;
-use crate::store::{Event, Notice, Stored};
+use crate::store::{Batch, Event, Notice, Stored};
 
 /// Encodes events for one watch.
 pub(super) struct Encoder {
@@ -57,14 +61,26 @@ impl Encoder {
         selection.only.as_deref().unwrap_or(&selection.prefix)
     }
 
-    /// Returns group, version and plural, for metrics.
-    pub(super) fn labels(&self) -> (&str, &str, &str) {
+    /// Returns the counter of events that watches of the resource send.
+    pub(super) fn event_counter(&self, metrics: &Metrics) -> Counter {
         let resource = &self.target.resource;
-        (
-            &resource.group_version.group,
-            &resource.group_version.version,
-            &resource.plural,
-        )
+        let version = &resource.group_version;
+        metrics.watch_events(&version.group, &version.version, &resource.plural)
+    }
+
+    /// Returns the lines that all watches without selector and transformation share. Returns `None`
+    /// if the watch must encode the events itself, or skips events up to the revision `seen`.
+    pub(super) fn shared(&self, batch: &Batch, seen: u64) -> Option<Bytes> {
+        let is_new = |notice: &Arc<Notice>| notice.revision() > seen;
+        let is_shared = |notice: &Arc<Notice>| {
+            let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &***notice;
+            is_stored_form(&self.target.resource, &self.head, stored)
+        };
+        // The events are ordered by revision.
+        let shares = self.plain
+            && batch.events.first().is_some_and(is_new)
+            && batch.events.iter().all(is_shared);
+        shares.then(|| batch.events.lines())
     }
 
     /// Appends the event of an initial object.
