@@ -7,7 +7,9 @@
 
 mod fanout;
 mod footprint;
+mod namespaces;
 mod stage;
+mod stored;
 
 use std::time::{Duration, Instant};
 
@@ -16,15 +18,18 @@ use tokio::time::timeout;
 use crate::figures::machine;
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError, Goal, median};
-use crate::load::{ExchangeError, closed_loop};
+use crate::load::{ExchangeError, closed_loop, repeat};
 use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::ProcessError;
-use stage::{Side, Stage, StageError};
+use stage::{LARGE, Side, Stage, StageError};
+use stored::FillError;
 
 /// Number of connections that write and read single objects.
 const CONNECTIONS: usize = 32;
 /// Number of connections that read lists of 14 MB.
 const LISTERS: usize = 2;
+/// Number of connections that create objects of 1 MiB.
+const LARGE_CONNECTIONS: u32 = 4;
 /// Goal: the minimum ratio of the hub's throughput to kube-apiserver's throughput.
 const MIN_RATIO: f64 = 2.0;
 /// Timeout of a measurement.
@@ -45,12 +50,15 @@ pub(crate) enum HubError {
     },
     /// A measurement timed out.
     #[error(
-        "cannot measure {operation} of {server}: timeout after {TIMEOUT:?}", server = .side
+        "cannot measure {operation} of {server}: timeout", server = .side
     )]
     Stuck {
         operation: &'static str,
         side: &'static str,
     },
+    /// The store cannot be filled.
+    #[error("cannot store 500,000 objects")]
+    Stored(#[from] FillError),
     /// The memory or CPU usage of a process cannot be read.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -83,6 +91,14 @@ enum Measurement {
     Fanout,
     /// Memory after the load
     Memory,
+    /// Patches of the status of custom objects
+    Status,
+    /// Creations and reads of objects of 1 MiB
+    Large,
+    /// Watchers of 5,000 namespaces: events, mass reconnection, memory
+    Namespaces,
+    /// Start, memory and latency with 500,000 stored objects
+    Stored,
 }
 
 /// A measurement that compares the hub with kube-apiserver, and the names of its figures.
@@ -97,6 +113,7 @@ impl Hub {
     pub(crate) async fn run(self) -> Result<(), HubError> {
         let start = Instant::now();
         let mut figures = Figures::default();
+        namespaces::allow_connections()?;
         print_progress("starting the hub, kube-apiserver and etcd");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
@@ -141,6 +158,31 @@ impl Hub {
         }
         if expected(Measurement::Ready) {
             footprint::measure_restart(stage, figures).await?;
+        }
+        self.measure_large(stage, figures).await
+    }
+
+    /// Runs the measurements with many or large objects. These measurements run last, because their
+    /// objects change the memory usage and the start-up time.
+    async fn measure_large(&self, stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
+        let expected = |part| self.measure.wants(&part);
+        if expected(Measurement::Status) || expected(Measurement::Namespaces) {
+            stage.fill_things().await?;
+        }
+        if expected(Measurement::Status) {
+            self.compare(STATUS, stage, figures, report).await?;
+        }
+        if expected(Measurement::Large) {
+            self.compare(CREATE_LARGE, stage, figures, create_large)
+                .await?;
+            self.compare(GET_LARGE, stage, figures, get_large).await?;
+        }
+        let duration = self.measure.duration();
+        if expected(Measurement::Namespaces) {
+            namespaces::measure(stage, figures, duration).await?;
+        }
+        if expected(Measurement::Stored) {
+            stored::measure(stage, figures, duration).await?;
         }
         Ok(())
     }
@@ -216,6 +258,22 @@ const FANOUT: Comparison = Comparison {
     ratio: "fanout1000_ratio",
 };
 
+const STATUS: Comparison = Comparison {
+    operation: "patches of a status",
+    key: "status_patch_rps",
+    ratio: "status_patch_rps_ratio",
+};
+const CREATE_LARGE: Comparison = Comparison {
+    operation: "creations of 1 MiB",
+    key: "create1mib_rps",
+    ratio: "create1mib_rps_ratio",
+};
+const GET_LARGE: Comparison = Comparison {
+    operation: "gets of 1 MiB",
+    key: "get1mib_rps",
+    ratio: "get1mib_rps_ratio",
+};
+
 async fn create(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
     Ok(closed_loop(&side.creating, CONNECTIONS, duration)
         .await?
@@ -236,4 +294,23 @@ async fn patch(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
 
 async fn list(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
     Ok(closed_loop(&side.listing, LISTERS, duration).await?.rate)
+}
+
+async fn report(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.reporting, CONNECTIONS, duration)
+        .await?
+        .rate)
+}
+
+/// Creates a fixed number of objects, because etcd has a small limit for the size of its database.
+async fn create_large(side: &Side, _: Duration) -> Result<f64, ExchangeError> {
+    let start = Instant::now();
+    repeat(&side.creating_large, LARGE_CONNECTIONS, LARGE).await?;
+    Ok(f64::from(LARGE) / start.elapsed().as_secs_f64())
+}
+
+async fn get_large(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
+    Ok(closed_loop(&side.getting_large, LISTERS, duration)
+        .await?
+        .rate)
 }

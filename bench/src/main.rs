@@ -9,6 +9,7 @@ mod certificate;
 mod figures;
 mod fleet;
 mod hub;
+mod limits;
 mod load;
 mod meter;
 mod process;

@@ -7,7 +7,6 @@
 
 mod agents;
 mod latency;
-mod limits;
 mod reconnect;
 mod stage;
 mod stub;

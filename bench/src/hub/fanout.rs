@@ -17,14 +17,14 @@ const WATCHERS: u64 = 1000;
 
 /// Counts the events of all watchers.
 #[derive(Default)]
-struct EventCount {
+pub(super) struct EventCount {
     events: AtomicU64,
     wanted: AtomicU64,
     enough: Notify,
 }
 
 impl EventCount {
-    fn add(&self, events: u64) {
+    pub(super) fn add(&self, events: u64) {
         let all = self.events.fetch_add(events, Ordering::Relaxed) + events;
         if all >= self.wanted.load(Ordering::Relaxed) {
             self.enough.notify_one();
@@ -32,7 +32,8 @@ impl EventCount {
     }
 }
 
-type Watching = JoinSet<Result<Infallible, ExchangeError>>;
+/// The tasks that read watches. A task ends only with an error.
+pub(super) type Watching = JoinSet<Result<Infallible, ExchangeError>>;
 
 /// Returns the number of events per second that all watchers together receive. A round changes each
 /// object once, and ends when all watchers have received the events of the round. Each watcher
@@ -47,28 +48,56 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
     }
     let round = WATCHERS * u64::from(WATCHED);
     // Each watch begins with the existing objects, so expect one event for each of them.
-    let mut expected = round;
+    let expected = round;
     until(&received, expected, &mut watching).await?;
     let opening = (0..WATCHED).map(|_| Connection::open(&side.changing));
     let mut writers = try_join_all(opening).await?;
-    let start = Instant::now();
-    while start.elapsed() < duration {
-        expected += round;
-        let patches = try_join_all(writers.iter_mut().map(Connection::exchange));
-        let (sent, reported) = tokio::join!(patches, until(&received, expected, &mut watching));
-        sent?;
-        reported?;
+    let rounds = Rounds {
+        received: &received,
+        expected,
+        events: round,
+    };
+    rounds.run(&mut writers, &mut watching, duration).await
+}
+
+/// Rounds of writes. In a round, each writer sends a request.
+pub(super) struct Rounds<'a> {
+    pub(super) received: &'a EventCount,
+    /// The number of events before the first round.
+    pub(super) expected: u64,
+    /// The number of events of one round.
+    pub(super) events: u64,
+}
+
+impl Rounds<'_> {
+    /// Runs rounds for a duration. A round ends when the watchers have received its events. Returns
+    /// the number of events per second.
+    pub(super) async fn run(
+        self,
+        writers: &mut [Connection],
+        watching: &mut Watching,
+        duration: Duration,
+    ) -> Result<f64, ExchangeError> {
+        let start = Instant::now();
+        let mut expected = self.expected;
+        while start.elapsed() < duration {
+            expected += self.events;
+            let patches = try_join_all(writers.iter_mut().map(Connection::exchange));
+            let (sent, reported) = tokio::join!(patches, until(self.received, expected, watching));
+            sent?;
+            reported?;
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "counts of one run stay far below 2^52"
+        )]
+        let events = (expected - self.expected) as f64;
+        Ok(events / start.elapsed().as_secs_f64())
     }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of one run stay far below 2^52"
-    )]
-    let events = (expected - round) as f64;
-    Ok(events / start.elapsed().as_secs_f64())
 }
 
 /// Waits for a number of events. Returns an error if a watch ends.
-async fn until(
+pub(super) async fn until(
     received: &EventCount,
     expected: u64,
     watching: &mut Watching,

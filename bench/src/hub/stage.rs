@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drover_e2e::{
     Component, ControlPlane, NoFreePort, Options, PortLease, Program, ProgramError, Running,
@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::api::TOKEN;
 use crate::certificate::{self, CertificateError, Files};
+use crate::limits::TooFewFiles;
 use crate::load::{
     Connection, ExchangeError, NUMBER, Numbers, REPEATING_NUMBER, Sent, Target, repeat,
 };
@@ -26,8 +27,17 @@ pub(super) const LISTED: u32 = 10_000;
 const PATCHED: u32 = 1000;
 /// Number of objects that the benchmark watches.
 pub(super) const WATCHED: u32 = 10;
+/// Number of objects of 1 MiB that the benchmark creates in each round. The benchmark reads the
+/// first objects.
+pub(super) const LARGE: u32 = 24;
+/// Number of bytes in a small object.
+const SMALL_BYTES: usize = 1024;
+/// Number of bytes in an object of 1 MiB without its metadata. A ConfigMap has at most 1 MiB.
+const LARGE_BYTES: usize = (1 << 20) - 2048;
+/// API group of the custom objects.
+const GROUP: &str = "bench.drover.dev";
 /// Number of connections that create the objects.
-const FILL_CONNECTIONS: u32 = 32;
+pub(super) const FILL_CONNECTIONS: u32 = 32;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The reason why the compared programs cannot start.
@@ -45,6 +55,9 @@ pub(crate) enum StageError {
     /// The operating system has no free port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
+    /// The benchmark needs more open files.
+    #[error(transparent)]
+    TooFewFiles(#[from] TooFewFiles),
     /// A file or folder cannot be prepared.
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
@@ -67,6 +80,11 @@ pub(super) struct Side {
     pub(super) patching: Target,
     pub(super) watching: Target,
     pub(super) changing: Target,
+    /// Patches of the status of custom objects.
+    pub(super) reporting: Target,
+    /// Creations and reads of objects of 1 MiB.
+    pub(super) creating_large: Target,
+    pub(super) getting_large: Target,
     root: Target,
 }
 
@@ -121,13 +139,30 @@ impl Stage {
 
     /// Creates the same objects in the hub and in kube-apiserver.
     pub(super) async fn fill(&self) -> Result<(), StageError> {
+        self.fill_with(Side::fill).await
+    }
+
+    /// Creates the same custom objects in the hub and in kube-apiserver.
+    pub(super) async fn fill_things(&self) -> Result<(), StageError> {
+        self.fill_with(Side::fill_things).await
+    }
+
+    async fn fill_with(
+        &self,
+        fill: impl AsyncFn(&Side) -> Result<(), ExchangeError>,
+    ) -> Result<(), StageError> {
         for side in self.sides() {
-            side.fill().await.map_err(|source| StageError::Fill {
+            fill(side).await.map_err(|source| StageError::Fill {
                 side: side.name,
                 source,
             })?;
         }
         Ok(())
+    }
+
+    /// Measures the process of the hub after a restart.
+    pub(super) fn renew_process(&mut self) {
+        self.ours.processes = vec![("drover", self.hub.id())];
     }
 }
 
@@ -158,13 +193,18 @@ impl Launch {
         Self::new(self.files.clone(), &self.logs)
     }
 
+    /// Returns a target that reads this path.
+    pub(super) fn reading(&self, path: &str) -> Target {
+        target(&self.address(), &self.trust).at(path)
+    }
+
     fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port.port())
     }
 
     /// Returns the target of readiness requests.
     pub(super) fn ready(&self) -> Target {
-        target(&self.address(), &self.trust).at("/readyz")
+        self.reading("/readyz")
     }
 
     /// Returns the command that starts the hub with this store.
@@ -231,7 +271,7 @@ impl Side {
             name,
             processes,
             creating: root
-                .sending(&path("created"), config_map())
+                .sending(&path("created"), config_map(SMALL_BYTES))
                 .numbered(Numbers::default()),
             getting: root
                 .at(&format!("{}/c-{REPEATING_NUMBER}", path("listed")))
@@ -240,6 +280,18 @@ impl Side {
             patching: patch("patched", PATCHED),
             watching: root.at(&format!("{}?watch=1", path("watched"))),
             changing: patch("watched", WATCHED),
+            reporting: root
+                .sending(
+                    &format!("{}/c-{REPEATING_NUMBER}/status", things("patched")),
+                    status(),
+                )
+                .numbered(Numbers::in_rounds_of(u64::from(PATCHED))),
+            creating_large: root
+                .sending(&path("large"), config_map(LARGE_BYTES))
+                .numbered(Numbers::default()),
+            getting_large: root
+                .at(&format!("{}/c-{REPEATING_NUMBER}", path("large")))
+                .numbered(Numbers::in_rounds_of(u64::from(LARGE))),
             root,
         }
     }
@@ -250,6 +302,7 @@ impl Side {
             ("listed", LISTED),
             ("patched", PATCHED),
             ("watched", WATCHED),
+            ("large", 0),
         ] {
             let created = sent(
                 "POST",
@@ -259,11 +312,83 @@ impl Side {
             Connection::open(&making).await?.exchange().await?;
             let filling = self
                 .root
-                .sending(&path(namespace), config_map())
+                .sending(&path(namespace), config_map(SMALL_BYTES))
                 .numbered(Numbers::default());
             repeat(&filling, FILL_CONNECTIONS, objects).await?;
         }
         Ok(())
+    }
+
+    /// Defines the custom objects, and creates the objects whose status the benchmark patches.
+    async fn fill_things(&self) -> Result<(), ExchangeError> {
+        let defining = self.target(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            definition(),
+        );
+        Connection::open(&defining).await?.exchange().await?;
+        let served = self.root.at(&things("patched"));
+        let start = Instant::now();
+        while let Err(error) = Connection::open(&served).await?.exchange().await {
+            if start.elapsed() > START_TIMEOUT {
+                return Err(error);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let filling = self.target(&things("patched"), thing());
+        repeat(&filling, FILL_CONNECTIONS, PATCHED).await
+    }
+
+    /// Returns a target with its own sequence of numbers.
+    pub(super) fn target(&self, path: &str, sent: Sent) -> Target {
+        self.root.sending(path, sent).numbered(Numbers::default())
+    }
+
+    /// Returns a target that reads this path.
+    pub(super) fn reading(&self, path: &str) -> Target {
+        self.root.at(path)
+    }
+}
+
+/// Returns the path of the custom objects in a namespace.
+pub(super) fn things(namespace: &str) -> String {
+    format!("/apis/{GROUP}/v1/namespaces/{namespace}/things")
+}
+
+/// Returns a request body with a CRD whose objects have a status.
+fn definition() -> Sent {
+    let fields = r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#;
+    sent(
+        "POST",
+        &format!(
+            r#"{{"metadata":{{"name":"things.{GROUP}"}},"spec":{{"group":"{GROUP}",
+            "scope":"Namespaced","names":{{"plural":"things","singular":"thing","kind":"Thing"}},
+            "versions":[{{"name":"v1","served":true,"storage":true,"subresources":{{"status":{{}}}},
+            "schema":{{"openAPIV3Schema":{{"type":"object","properties":
+            {{"spec":{fields},"status":{fields}}}}}}}}}]}}}}"#
+        ),
+    )
+}
+
+/// Returns a request body with a custom object.
+pub(super) fn thing() -> Sent {
+    sent(
+        "POST",
+        &format!(
+            r#"{{"apiVersion":"{GROUP}/v1","kind":"Thing","metadata":{{"name":"c-{NUMBER}"}},
+            "spec":{{"replicas":1}}}}"#
+        ),
+    )
+}
+
+/// Returns a patch with a new status.
+pub(super) fn status() -> Sent {
+    Sent {
+        method: "PATCH",
+        content_type: "application/merge-patch+json",
+        body: format!(
+            r#"{{"status":{{"observed":"{NUMBER}","conditions":[{{"type":"Ready","status":"True",
+            "reason":"Running","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}}]}}}}"#
+        ),
     }
 }
 
@@ -271,7 +396,7 @@ fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-fn sent(method: &'static str, body: &str) -> Sent {
+pub(super) fn sent(method: &'static str, body: &str) -> Sent {
     Sent {
         method,
         content_type: "application/json",
@@ -279,9 +404,9 @@ fn sent(method: &'static str, body: &str) -> Sent {
     }
 }
 
-/// Returns a request body with a ConfigMap of 1 KiB.
-fn config_map() -> Sent {
-    let text = "x".repeat(1024);
+/// Returns a request body with a ConfigMap that contains this number of bytes.
+fn config_map(bytes: usize) -> Sent {
+    let text = "x".repeat(bytes);
     sent(
         "POST",
         &format!(r#"{{"metadata":{{"name":"c-{NUMBER}"}},"data":{{"text":"{text}"}}}}"#),

@@ -14,9 +14,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::limits::{TooFewFiles, allow_files};
 use super::stub::Stub;
 use crate::fleet::{FleetError, stay_connected};
+use crate::limits::{TooFewFiles, allow_files};
 
 /// Number of files that a process opens in addition to its tunnels.
 const OTHER_FILES: u64 = 200;

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::agents::{Joining, files};
-use super::limits::{TooFewFiles, allow_files};
 use crate::administrator::{Administrator, AdministratorError};
 use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
+use crate::limits::{TooFewFiles, allow_files};
 use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
 
 /// Time after a burst until the allocator has returned unused memory to the operating system.

@@ -6,7 +6,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot open {needed} files: the limit is {allowed}; raise the hard limit (as root, \"ulimit \
-     -Hn {needed}\" in the shell that starts the program), or use fewer clusters with --clusters"
+     -Hn {needed}\" in the shell that starts the program), or use fewer clusters with the option \
+     --clusters of the benchmark \"scale\""
 )]
 pub(crate) struct TooFewFiles {
     needed: u64,
