@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ const WRAPPER: &str = r#"bash -euo pipefail -c "$1"; status=$?; times >"$2"; exi
 pub enum RunError {
     /// The suites cannot be scheduled.
     Schedule(ScheduleError),
+    /// The path of this program is unknown.
+    Program(io::Error),
     /// The folder of the log files cannot be created.
     Folder {
         /// The folder.
@@ -37,6 +40,9 @@ impl std::fmt::Display for RunError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Schedule(error) => error.fmt(formatter),
+            Self::Program(source) => {
+                write!(formatter, "cannot find the path of this program: {source}")
+            }
             Self::Folder { path, source } => {
                 write!(formatter, "cannot create {}: {source}", path.display())
             }
@@ -59,6 +65,8 @@ pub fn run(
         source,
     })?;
     let mut schedule = Schedule::new(suites, cores).map_err(RunError::Schedule)?;
+    // A build replaces the file of this program. Then the kernel does not know its path any more.
+    let program = Arc::new(std::env::current_exe().map_err(RunError::Program)?);
     let begin = Instant::now();
     let (sender, ended) = mpsc::channel();
     let mut outcomes = Vec::new();
@@ -73,11 +81,11 @@ pub fn run(
                     suite.budget().as_secs()
                 ),
             );
-            let (sender, log) = (sender.clone(), log(folder, &suite));
+            let (sender, log, program) = (sender.clone(), log(folder, &suite), program.clone());
             thread::spawn(move || {
                 let start = begin.elapsed();
                 // The receiver lives until all suites have ended.
-                let _ = sender.send((index, execute(&suite, start, &log)));
+                let _ = sender.send((index, execute(&suite, start, &log, &program)));
             });
         }
         if !schedule.is_running() {
@@ -96,10 +104,10 @@ pub fn run(
 }
 
 /// Runs the command of a suite until its end, or until twice its budget.
-fn execute(suite: &Suite, start: Duration, log: &Path) -> Outcome {
+fn execute(suite: &Suite, start: Duration, log: &Path, program: &Path) -> Outcome {
     let begin = Instant::now();
     let times = log.with_extension("times");
-    let status = spawn(suite, log, &times);
+    let status = spawn(suite, log, &times, program);
     let time = begin.elapsed();
     let verdict = match status {
         Err(error) => Verdict::NotStarted(error.to_string()),
@@ -118,7 +126,7 @@ fn execute(suite: &Suite, start: Duration, log: &Path) -> Outcome {
     }
 }
 
-fn spawn(suite: &Suite, log: &Path, times: &Path) -> io::Result<ExitStatus> {
+fn spawn(suite: &Suite, log: &Path, times: &Path, program: &Path) -> io::Result<ExitStatus> {
     let output = File::create(log)?;
     let limit = 2 * suite.budget().as_secs();
     // The kernel stops the suite when this program ends, for example after Ctrl-C.
@@ -134,7 +142,7 @@ fn spawn(suite: &Suite, log: &Path, times: &Path) -> io::Result<ExitStatus> {
         .arg(times)
         // The harness of the end-to-end tests rejects unknown test names if the variable is set.
         .env("DROVER_SUITES", log.parent().unwrap_or(log))
-        .env("DROVER_CI", std::env::current_exe()?)
+        .env("DROVER_CI", program)
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
