@@ -6,6 +6,8 @@ mod credentials;
 mod error;
 mod folder;
 mod launch;
+mod shared;
+mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use kube::Client;
 
 pub use credentials::Identity;
 pub use error::StartError;
+pub use shared::SharedControlPlane;
 
 use crate::kubectl::{CommandError, CommandLine, Output};
 use crate::pki::{KeyedCertificate, PkiError};

@@ -26,7 +26,9 @@ pub mod world;
 
 pub use browser::{BrowserError, Playwright};
 pub use control_plane::audit::{AuditEvent, AuditObject, AuditStatus, AuditUser};
-pub use control_plane::{Component, ControlPlane, Identity, Options, StartError};
+pub use control_plane::{
+    Component, ControlPlane, Identity, Options, SharedControlPlane, StartError,
+};
 pub use drover::{
     Agent, AgentOptions, DemoOptions, DemoServer, DroverError, MissingProgram, Programs, Server,
     ServerOptions,

@@ -8,6 +8,7 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::scratch::ScratchError;
 use crate::tools::BuildError;
+use crate::wait::TimedOut;
 
 /// The reason why a control plane cannot start or failed.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,12 @@ pub enum StartError {
     /// The Kubernetes client cannot be created.
     #[error("cannot create the administrator's client")]
     Client(#[source] kube::Error),
+    /// etcd rejects a request.
+    #[error("cannot read or write the objects in etcd")]
+    Store(#[source] reqwest::Error),
+    /// The objects of a shared control plane cannot be restored.
+    #[error("cannot restore the state of the control plane after its start")]
+    Restore(#[source] TimedOut),
     /// The operation requires a scheduler, but the control plane runs no scheduler.
     #[error("this control plane has no scheduler: start it with `scheduler: true`")]
     NoScheduler,

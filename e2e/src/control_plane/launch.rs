@@ -202,7 +202,7 @@ async fn scheduler(folder: &Folder, kubeconfig: &Path) -> Result<Program, StartE
         .arg("--secure-port=0"))
 }
 
-async fn client(kubeconfig: &Path) -> Result<Client, StartError> {
+pub(super) async fn client(kubeconfig: &Path) -> Result<Client, StartError> {
     // The error is ignored: it means that a provider is already installed.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let text = std::fs::read_to_string(kubeconfig).map_err(prepare(kubeconfig))?;

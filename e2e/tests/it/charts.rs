@@ -5,7 +5,7 @@ mod values;
 
 use std::path::{Path, PathBuf};
 
-use drover_e2e::{CommandLine, ControlPlane, Options, Tool};
+use drover_e2e::{CommandLine, ControlPlane, SharedControlPlane, Tool};
 use serde_json::{Value, json};
 
 const SERVER: &str = "drover";
@@ -64,7 +64,7 @@ const CERTIFICATES: &str = r#"{
 
 #[tokio::test]
 async fn api_server_accepts_the_charts_with_valid_values() {
-    let cluster = ControlPlane::start(Options::default()).await.unwrap();
+    let cluster = SharedControlPlane::lease("cluster").await.unwrap();
     let helm = Helm {
         helm: cluster.helm().await.unwrap(),
         values: cluster.folder().join("values.json"),
@@ -216,7 +216,7 @@ async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
 
 #[tokio::test]
 async fn notes_of_the_agent_chart_contain_commands_for_the_release_namespace() {
-    let cluster = ControlPlane::start(Options::default()).await.unwrap();
+    let cluster = SharedControlPlane::lease("cluster").await.unwrap();
     let label =
         "kubectl label namespace drover-agent pod-security.kubernetes.io/enforce=restricted";
     // Deleting the cluster at the server also deletes the namespace and the Helm release in it.
@@ -231,7 +231,7 @@ async fn notes_of_the_agent_chart_contain_commands_for_the_release_namespace() {
 
 #[tokio::test]
 async fn server_chart_is_rejected_outside_namespace_drover_system() {
-    let cluster = ControlPlane::start(Options::default()).await.unwrap();
+    let cluster = SharedControlPlane::lease("cluster").await.unwrap();
     let helm = cluster.helm().await.unwrap();
     let words = ["install", "drover", &chart(SERVER), "--dry-run=server"];
     let refused = helm.output(words).await.unwrap();

@@ -1,10 +1,10 @@
 //! Tests of Helm with a real API server.
 
-use drover_e2e::{ControlPlane, Options};
+use drover_e2e::SharedControlPlane;
 
 #[tokio::test]
 async fn helm_installs_a_chart() {
-    let cluster = ControlPlane::start(Options::default()).await.unwrap();
+    let cluster = SharedControlPlane::lease("cluster").await.unwrap();
     let chart = cluster.folder().join("greeting");
     std::fs::create_dir_all(chart.join("templates")).unwrap();
     let files = [

@@ -10,3 +10,4 @@ mod charts;
 mod control_plane;
 mod helm;
 mod node;
+mod shared;

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use drover_e2e::{CommandError, CommandLine, ControlPlane, Options, Output, Tool};
+use drover_e2e::{CommandError, CommandLine, ControlPlane, Output, SharedControlPlane, Tool};
 use drover_hub::connect::{Connection, HubOptions, connect};
 use drover_hub::embedded::data_dir::DataDir;
 use http::StatusCode;
@@ -39,9 +39,9 @@ macro_rules! on_both_hubs {
 }
 pub(crate) use on_both_hubs;
 
-/// A separate hub for one test.
+/// A hub for one test, without objects of other tests.
 pub(crate) enum TestHub {
-    Kubernetes(Box<ControlPlane>),
+    Kubernetes(Box<SharedControlPlane>),
     Embedded(Embedded),
 }
 
@@ -72,7 +72,7 @@ impl TestHub {
     }
 
     pub(crate) async fn kubernetes() -> Self {
-        let hub = ControlPlane::start(Options::default()).await.unwrap();
+        let hub = SharedControlPlane::lease("cluster").await.unwrap();
         Self::Kubernetes(Box::new(hub))
     }
 

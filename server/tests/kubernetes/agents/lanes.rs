@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use drover_agent_link::lanes::{Lanes, TunnelContext as Context};
 use drover_api::agent::REFUSED_HEADER;
-use drover_e2e::{Component, ControlPlane};
+use drover_e2e::{Component, SharedControlPlane};
 use drover_tunnel::protocol::Version;
 use drover_tunnel::{Limits, OpenOptions, ServeOptions, ServerBudget, Tunnel, serve};
 use http::{Request, Response};
@@ -61,7 +61,7 @@ impl Hostile {
     }
 }
 
-async fn applied() -> (Rig, ControlPlane) {
+async fn applied() -> (Rig, SharedControlPlane) {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.create("shop").await;
     apply(&cluster, &rig.import("shop").await).await;

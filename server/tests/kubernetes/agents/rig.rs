@@ -8,7 +8,7 @@ use drover_agent_link::binding::ServerBinding;
 use drover_agent_link::registration::{Registrar, Store};
 use drover_agent_link::server::Server as DialledServer;
 use drover_api::kinds::{Cluster, ClusterStatus};
-use drover_e2e::{ControlPlane, Options, eventually};
+use drover_e2e::{ControlPlane, SharedControlPlane, eventually};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Event, Secret, ServiceAccount};
 use kube::api::{Api, ListParams, PostParams};
@@ -52,12 +52,8 @@ impl Running {
     }
 }
 
-pub(super) async fn control_plane(name: &str) -> ControlPlane {
-    let options = Options {
-        name: name.to_owned(),
-        ..Options::default()
-    };
-    ControlPlane::start(options).await.unwrap()
+pub(super) async fn control_plane(name: &str) -> SharedControlPlane {
+    SharedControlPlane::lease(name).await.unwrap()
 }
 
 impl Rig {
@@ -70,7 +66,7 @@ impl Rig {
     }
 
     /// Starts a server on a new hub, and an empty cluster.
-    pub(super) async fn with_cluster() -> (Self, ControlPlane) {
+    pub(super) async fn with_cluster() -> (Self, SharedControlPlane) {
         drover_agent::wire::install_crypto();
         let (hub, cluster) = tokio::join!(TestHub::chosen(), control_plane("shop"));
         let server = Server::start(&hub).await;
