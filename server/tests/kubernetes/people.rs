@@ -1,10 +1,12 @@
 //! Tests of users, clusters, settings and kubeconfigs over REST.
 
+use std::time::Duration;
+
 use drover_access::setting::Setting;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource as _, ResourceExt as _};
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::place::{TestHub, on_both_hubs};
@@ -80,9 +82,16 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
         .expect(403);
     let patch = async |name: &str, change: Value| {
         let path = format!("/v1/users/{name}");
-        server
-            .call(Method::PATCH, &path, Some(&bob), Some(change))
-            .await
+        let patch = || server.call(Method::PATCH, &path, Some(&bob), Some(change.clone()));
+        // The server writes the status of a new user at the same time, so a request can conflict.
+        for _ in 0..10 {
+            let answer = patch().await;
+            if answer.code != StatusCode::CONFLICT {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        patch().await
     };
     patch("eve", json!({ "displayName": "Eve" }))
         .await
@@ -229,7 +238,7 @@ async fn settings_have_defaults_are_validated_and_take_effect(hub: TestHub) {
     server.post("/v1/tokens", &admin, wish).await.expect(422);
 
     // kubectl on the hub shows the effective value of every setting.
-    let limit = std::time::Duration::from_secs(30);
+    let limit = Duration::from_secs(30);
     let objects = drover_e2e::eventually("a condition on every setting", limit, async || {
         let list = hub
             .kubectl(["get", "settings.management.drover.dev", "-o", "json"])
