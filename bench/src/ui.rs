@@ -17,7 +17,7 @@ use crate::meter::print_progress;
 
 /// The goals of the figures, in the order of the table.
 const GOALS: &[(&str, Goal)] = &[
-    ("first_load_bytes", Goal::AtMost(1_200_000.0)),
+    ("first_load_bytes", Goal::AtMost(900_000.0)),
     ("first_load_requests", Goal::None),
     ("cold_load_ms", Goal::AtMost(2500.0)),
     ("warm_load_ms", Goal::AtMost(600.0)),

@@ -1,7 +1,7 @@
 import { SIGNED_OUT, expect, test } from "../stage/users.ts";
 import { firstLoad } from "../stage/first-load.ts";
 
-const MAX_BYTES = 1_200_000;
+const MAX_BYTES = 900_000;
 
 test.use({ storageState: SIGNED_OUT });
 

@@ -24,6 +24,16 @@ test("unreachable server is reported, and Try again loads the page", async ({ pa
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
 });
 
+test("screen whose code cannot be loaded is reported, and Try again loads the screen", async ({ page, context, browserErrors }) => {
+  browserErrors.expect(/net::ERR_FAILED|Failed to fetch/);
+  await context.route(/\/assets\/split_account-/, (route) => route.abort());
+  await page.goto("/about");
+  await page.getByRole("heading", { name: "Cannot load this page" }).waitFor();
+  await context.unroute(/\/assets\/split_account-/);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
+});
+
 test("offline state is reported immediately, and the page updates after reconnecting", async ({ page, context, browserErrors, terminal }) => {
   browserErrors.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/");

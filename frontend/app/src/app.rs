@@ -8,29 +8,17 @@ use leptos::prelude::*;
 use leptos_router::components::{Route, Router, Routes};
 use leptos_router::path;
 
+use crate::chunk::{self, lazy};
 use crate::clock::Clock;
 use crate::frame::Frame;
-use crate::screens::about::About;
-use crate::screens::access::Access;
-use crate::screens::audit::Audit;
-use crate::screens::cluster::{ClusterMembers, ClusterPage};
-use crate::screens::device::Device;
-use crate::screens::home::Home;
-use crate::screens::import::ImportCluster;
-use crate::screens::kinds::KindPage;
-use crate::screens::kit::Kit;
-use crate::screens::not_found::NotFound;
-use crate::screens::object::ObjectPage;
-use crate::screens::password::{ChangePassword, MustChangePassword};
-use crate::screens::projects::{ProjectPage, Projects};
-use crate::screens::providers::{ProviderPage, Providers};
-use crate::screens::roles::{
-    GlobalMembers, GlobalRolePage, NewGlobalRole, NewRole, RolePage, Roles,
+use crate::screens::chunks::{
+    AccountScreen, AdministrationScreen, ClusterScreen, account, administration, clusters,
+    preload_all,
 };
-use crate::screens::settings::SettingsPage;
+use crate::screens::home::Home;
+use crate::screens::not_found::NotFound;
+use crate::screens::password::MustChangePassword;
 use crate::screens::sign_in::SignIn;
-use crate::screens::tokens::Tokens;
-use crate::screens::users::{UserPage, Users};
 use crate::session::{Session, SessionState};
 use crate::unsaved::UnsavedGuard;
 
@@ -79,36 +67,37 @@ fn Unreachable(advice: String) -> impl IntoView {
 #[component]
 fn Inside() -> impl IntoView {
     UnsavedGuard::provide();
+    chunk::preload(preload_all);
     view! {
         <Router>
             <Frame>
                 <Routes fallback=NotFound>
                     <Route path=path!("/") view=Home/>
-                    <Route path=path!("/clusters/:cluster") view=ClusterPage/>
-                    <Route path=path!("/clusters/:cluster/members") view=ClusterMembers/>
-                    <Route path=path!("/clusters/:cluster/:kind") view=KindPage/>
-                    <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=ObjectPage/>
-                    <Route path=path!("/projects") view=Projects/>
-                    <Route path=path!("/projects/:project") view=ProjectPage/>
-                    <Route path=path!("/roles") view=Roles/>
-                    <Route path=path!("/roles/:role") view=RolePage/>
-                    <Route path=path!("/global-roles/:role") view=GlobalRolePage/>
-                    <Route path=path!("/new-role") view=NewRole/>
-                    <Route path=path!("/new-global-role") view=NewGlobalRole/>
-                    <Route path=path!("/global-members") view=GlobalMembers/>
-                    <Route path=path!("/access") view=Access/>
-                    <Route path=path!("/import") view=ImportCluster/>
-                    <Route path=path!("/tokens") view=Tokens/>
-                    <Route path=path!("/users") view=Users/>
-                    <Route path=path!("/users/:user") view=UserPage/>
-                    <Route path=path!("/providers") view=Providers/>
-                    <Route path=path!("/providers/:provider") view=ProviderPage/>
-                    <Route path=path!("/audit") view=Audit/>
-                    <Route path=path!("/settings") view=SettingsPage/>
-                    <Route path=path!("/about") view=About/>
-                    <Route path=path!("/device") view=Device/>
-                    <Route path=path!("/password") view=ChangePassword/>
-                    <Route path=path!("/kit") view=Kit/>
+                    <Route path=path!("/clusters/:cluster") view=lazy(|| clusters(ClusterScreen::Cluster))/>
+                    <Route path=path!("/clusters/:cluster/members") view=lazy(|| clusters(ClusterScreen::Members))/>
+                    <Route path=path!("/clusters/:cluster/:kind") view=lazy(|| clusters(ClusterScreen::Kind))/>
+                    <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=lazy(|| clusters(ClusterScreen::Object))/>
+                    <Route path=path!("/projects") view=lazy(|| administration(AdministrationScreen::Projects))/>
+                    <Route path=path!("/projects/:project") view=lazy(|| administration(AdministrationScreen::Project))/>
+                    <Route path=path!("/roles") view=lazy(|| administration(AdministrationScreen::Roles))/>
+                    <Route path=path!("/roles/:role") view=lazy(|| administration(AdministrationScreen::Role))/>
+                    <Route path=path!("/global-roles/:role") view=lazy(|| administration(AdministrationScreen::GlobalRole))/>
+                    <Route path=path!("/new-role") view=lazy(|| administration(AdministrationScreen::NewRole))/>
+                    <Route path=path!("/new-global-role") view=lazy(|| administration(AdministrationScreen::NewGlobalRole))/>
+                    <Route path=path!("/global-members") view=lazy(|| administration(AdministrationScreen::GlobalMembers))/>
+                    <Route path=path!("/access") view=lazy(|| administration(AdministrationScreen::Access))/>
+                    <Route path=path!("/import") view=lazy(|| account(AccountScreen::Import))/>
+                    <Route path=path!("/tokens") view=lazy(|| account(AccountScreen::Tokens))/>
+                    <Route path=path!("/users") view=lazy(|| administration(AdministrationScreen::Users))/>
+                    <Route path=path!("/users/:user") view=lazy(|| administration(AdministrationScreen::User))/>
+                    <Route path=path!("/providers") view=lazy(|| administration(AdministrationScreen::Providers))/>
+                    <Route path=path!("/providers/:provider") view=lazy(|| administration(AdministrationScreen::Provider))/>
+                    <Route path=path!("/audit") view=lazy(|| administration(AdministrationScreen::Audit))/>
+                    <Route path=path!("/settings") view=lazy(|| administration(AdministrationScreen::Settings))/>
+                    <Route path=path!("/about") view=lazy(|| account(AccountScreen::About))/>
+                    <Route path=path!("/device") view=lazy(|| account(AccountScreen::Device))/>
+                    <Route path=path!("/password") view=lazy(|| account(AccountScreen::Password))/>
+                    <Route path=path!("/kit") view=lazy(|| account(AccountScreen::Kit))/>
                 </Routes>
             </Frame>
         </Router>

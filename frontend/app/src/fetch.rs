@@ -3,10 +3,11 @@
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::AS_OBJECTS;
+use js_sys::{Promise, Reflect};
 use leptos::prelude::window;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     AbortSignal, Headers, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response,
@@ -155,10 +156,15 @@ impl Request {
             init.set_body(&JsValue::from_str(&body.text));
         }
         init.set_headers(&headers);
-        let going = JsFuture::from(window().fetch_with_str_and_init(&self.path, &init));
+        let fetch = || window().fetch_with_str_and_init(&self.path, &init);
+        let early = match self.method {
+            Method::Get => early_response(&self.path),
+            Method::Changing(_) => None,
+        };
+        let going = JsFuture::from(early.unwrap_or_else(fetch));
         let response: Response = going
             .await
-            .and_then(wasm_bindgen::JsCast::dyn_into)
+            .and_then(JsCast::dyn_into)
             .map_err(|_| Problem::offline())?;
         if response.ok() {
             return Ok(response);
@@ -166,6 +172,25 @@ impl Request {
         let code = response.status();
         Err(Problem::of_answer(code, &body(response).await?))
     }
+}
+
+/// Takes the response of a request that `start.js` sent while the browser compiled the program.
+/// After the first other request, the function discards these responses, because they are old.
+fn early_response(path: &str) -> Option<Promise> {
+    const REQUESTS: &str = "droverRequests";
+    let (window, name) = (window(), JsValue::from_str(REQUESTS));
+    let requests = Reflect::get(&window, &name).ok()?;
+    if !requests.is_object() {
+        return None;
+    }
+    let path = JsValue::from_str(path);
+    let response = Reflect::get(&requests, &path).ok()?;
+    // The body of a response can be read only once.
+    let taken = match response.dyn_into() {
+        Ok(response) => Reflect::set(&requests, &path, &JsValue::UNDEFINED).map(|_| response),
+        Err(none) => Reflect::set(&window, &name, &JsValue::UNDEFINED).and(Err(none)),
+    };
+    taken.ok()
 }
 
 async fn body(response: Response) -> Result<Vec<u8>, Problem> {

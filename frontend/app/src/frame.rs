@@ -17,6 +17,7 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
 use crate::brand::Brand;
+use crate::chunk::Pending;
 use crate::live::Clusters;
 use crate::pages::{Page, navigation};
 use crate::palette::{Palette, PaletteOpen};
@@ -27,6 +28,7 @@ use crate::unsaved::{UnsavedDialog, UnsavedGuard};
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
+    Pending::provide();
     let (guard, palette) = (UnsavedGuard::within_router(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
     scrolled::keep();
@@ -64,17 +66,25 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
 #[component]
 fn ScreenAnnouncement() -> impl IntoView {
     let pathname = use_location().pathname;
+    let pending = expect_context::<Pending>();
     let words = RwSignal::new(String::new());
-    Effect::new(move |earlier: Option<String>| {
+    let announced = StoredValue::new(pathname.get_untracked());
+    Effect::new(move |_| {
         let path = pathname.get();
-        if earlier.is_some_and(|earlier| earlier != path) {
-            // The screen is rendered in the next frame.
-            request_animation_frame(move || {
+        // The effect runs again when the chunk of the screen is loaded.
+        if pending.is_pending() || announced.with_value(|announced| *announced == path) {
+            return;
+        }
+        // The screen is rendered in the next frame.
+        request_animation_frame(move || {
+            if untrack(|| pending.is_pending()) {
+                return;
+            }
+            if announced.try_set_value(path).is_none() {
                 let _ = words.try_set(document().title());
                 focus_screen();
-            });
-        }
-        path
+            }
+        });
     });
     view! { <p class="visually-hidden" role="status">{words}</p> }
 }

@@ -7,6 +7,7 @@
 
 mod app;
 mod brand;
+mod chunk;
 mod clock;
 mod command;
 mod fetch;

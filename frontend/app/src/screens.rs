@@ -3,6 +3,7 @@
 pub(crate) mod about;
 mod account;
 mod administration;
+pub(crate) mod chunks;
 mod clusters;
 pub(crate) mod kit;
 pub(crate) mod not_found;

@@ -35,6 +35,9 @@ pub(crate) enum BundleError {
         /// The exit status of the program.
         status: ExitStatus,
     },
+    /// The program cannot be split into chunks.
+    #[error("cannot split the program into chunks: {cause}", cause = .0)]
+    Split(String),
     /// The JavaScript module cannot be generated.
     #[error("cannot generate the JavaScript module: {cause}", cause = .0)]
     Bindgen(String),

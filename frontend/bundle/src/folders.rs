@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// The build mode: a short build time, or a small and fast page.
+/// The build mode: a short build time, or a small page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildMode {
-    /// A short build, for development.
+    /// A short incremental build with checks, for development.
     Dev,
+    /// A short build without checks, for a demonstration on this machine.
+    Demonstration,
     /// A small and fast page, for releases.
     Release,
 }

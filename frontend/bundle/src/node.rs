@@ -1,8 +1,9 @@
 //! The build steps that run Node: wasm-opt and compression.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use crate::compile::Program;
 use crate::error::BundleError;
@@ -20,19 +21,21 @@ const FEATURES: &[&str] = &[
     "--enable-multivalue",
 ];
 
-/// Optimizes the program with wasm-opt.
+/// Optimizes the program and its chunks with wasm-opt.
 pub(crate) fn optimised(program: Program, folders: &Folders) -> Result<Program, BundleError> {
-    let before = folders.staging.join("app_bg.wasm");
-    let after = folders.staging.join("app_opt.wasm");
     let tool = folders.frontend.join("node_modules/binaryen/bin/wasm-opt");
     if !tool.is_file() {
         install(&folders.frontend)?;
     }
-    let mut command = Command::new("node");
-    command.arg(tool).arg("-Oz").args(FEATURES);
-    run("wasm-opt", command.arg(&before).arg("--output").arg(&after))?;
-    let wasm = fs::read(&after).map_err(BundleError::file("read", &after))?;
-    Ok(Program { wasm, ..program })
+    program.map(|name, wasm| {
+        let before = folders.staging.join(format!("{name}.before.wasm"));
+        let after = folders.staging.join(format!("{name}.after.wasm"));
+        fs::write(&before, wasm).map_err(BundleError::file("write", &before))?;
+        let mut command = Command::new("node");
+        command.arg(&tool).arg("-Oz").args(FEATURES);
+        run_quietly("wasm-opt", command.arg(&before).arg("--output").arg(&after))?;
+        fs::read(&after).map_err(BundleError::file("read", &after))
+    })
 }
 
 /// Writes a `.br` and a `.gz` file for each file of a folder.
@@ -42,7 +45,7 @@ pub(crate) fn compress(
     mode: BuildMode,
 ) -> Result<(), BundleError> {
     let quality = match mode {
-        BuildMode::Dev => "4",
+        BuildMode::Dev | BuildMode::Demonstration => "4",
         BuildMode::Release => "11",
     };
     let mut command = Command::new("node");
@@ -59,11 +62,29 @@ fn install(frontend: &Path) -> Result<(), BundleError> {
 }
 
 fn run(program: &'static str, command: &mut Command) -> Result<(), BundleError> {
-    let status = command.status().map_err(|source| BundleError::Start {
+    let status = command.status().map_err(not_started(program))?;
+    passed(program, status)
+}
+
+/// Runs a program, and prints its errors and warnings only if the program failed.
+fn run_quietly(program: &'static str, command: &mut Command) -> Result<(), BundleError> {
+    let output = command.output().map_err(not_started(program))?;
+    if !output.status.success() {
+        // A write error cannot be reported.
+        let _ = io::stderr().write_all(&output.stderr);
+    }
+    passed(program, output.status)
+}
+
+fn not_started(program: &'static str) -> impl FnOnce(io::Error) -> BundleError {
+    move |source| BundleError::Start {
         program,
         install: INSTALL,
         source,
-    })?;
+    }
+}
+
+fn passed(program: &'static str, status: ExitStatus) -> Result<(), BundleError> {
     if status.success() {
         Ok(())
     } else {

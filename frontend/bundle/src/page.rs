@@ -1,12 +1,13 @@
 //! Assembles the files of the page. Replaces the placeholders in templates with the names of
 //! generated files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::compile::Program;
+use crate::compile::{Chunk, LOADER, Program, SCRIPT};
 use crate::error::BundleError;
 
 /// The style sheets in their cascade order.
@@ -78,13 +79,14 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
     let style = hashed("style", "css", sources.style.as_bytes());
     let theme = hashed("theme", "js", sources.theme.as_bytes());
     let icon = hashed("icon", "svg", sources.icon.as_bytes());
-    let script = hashed("app", "js", &program.script);
     let wasm = hashed("app", "wasm", &program.wasm);
-    let start = filled(
-        "start.js",
-        &sources.start,
-        &[("script", &url(&script)), ("program", &url(&wasm))],
-    )?;
+    let (chunks, loader) = chunks(program)?;
+    let (script, loader) = modules(&program.script, &loader)?;
+    let entries = entries(&program.chunks, &chunks);
+    let (script_url, wasm_url) = (url(&script), url(&wasm));
+    let mut values = vec![("script", &script_url), ("program", &wasm_url)];
+    values.extend(entries.iter().map(|(entry, files)| (entry.as_str(), files)));
+    let start = filled("start.js", &sources.start, &values)?;
     let start = hashed("start", "js", start.as_bytes());
     let page = filled(
         "index.html",
@@ -93,8 +95,9 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
             ("style", &url(&style)),
             ("theme", &url(&theme)),
             ("icon", &url(&icon)),
-            ("script", &url(&script)),
-            ("program", &url(&wasm)),
+            ("script", &script_url),
+            ("loader", &url(&loader)),
+            ("program", &wasm_url),
             ("start", &url(&start)),
         ],
     )?;
@@ -102,7 +105,81 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
         path: "index.html".to_owned(),
         bytes: page.into_bytes(),
     };
-    Ok(vec![page, style, theme, icon, script, wasm, start])
+    let mut files = vec![page, style, theme, icon, script, loader, wasm, start];
+    files.extend(chunks);
+    Ok(files)
+}
+
+/// Returns the files of the chunks, and the loader with the names of these files.
+fn chunks(program: &Program) -> Result<(Vec<File>, String), BundleError> {
+    let mut loader = program.loader.clone();
+    let mut files = Vec::new();
+    for chunk in &program.chunks {
+        let file = hashed(&chunk.name, "wasm", &chunk.wasm);
+        let before = format!("\"./{}.wasm\"", chunk.name);
+        loader = renamed(
+            "chunks.js",
+            &loader,
+            &before,
+            &format!("\"{}\"", sibling(&file)),
+        )?;
+        files.push(file);
+    }
+    Ok((files, loader))
+}
+
+/// Returns the JavaScript modules of the program and of the loader. The modules import each other,
+/// so both names contain the hash of both contents.
+fn modules(script: &str, loader: &str) -> Result<(File, File), BundleError> {
+    let hash = short_hash(format!("{script}{loader}").as_bytes());
+    let named = |name: &str, text: String| File {
+        path: format!("assets/{name}-{hash}.js"),
+        bytes: text.into_bytes(),
+    };
+    let import = |module: &str| format!("from \"{module}\"");
+    let hashed = |name: &str| import(&format!("./{name}-{hash}.js"));
+    let script = renamed("app.js", script, &import(LOADER), &hashed("chunks"))?;
+    let loader = renamed("chunks.js", loader, &import(SCRIPT), &hashed("app"))?;
+    Ok((named("app", script), named("chunks", loader)))
+}
+
+/// Returns the URLs of the files that each entry function needs, as a JSON array.
+fn entries(chunks: &[Chunk], files: &[File]) -> BTreeMap<String, String> {
+    let mut entries = BTreeMap::<_, Vec<_>>::new();
+    for (chunk, file) in chunks.iter().zip(files) {
+        for entry in &chunk.entries {
+            let urls = entries.entry(entry.clone()).or_default();
+            urls.push(format!("\"{}\"", url(file)));
+        }
+    }
+    let json = |urls: Vec<String>| format!("[{}]", urls.join(", "));
+    entries
+        .into_iter()
+        .map(|(entry, urls)| (entry, json(urls)))
+        .collect()
+}
+
+/// Replaces a name that a generated module contains.
+fn renamed(
+    module: &'static str,
+    text: &str,
+    before: &str,
+    after: &str,
+) -> Result<String, BundleError> {
+    if text.contains(before) {
+        Ok(text.replace(before, after))
+    } else {
+        let problem = format!("the name {before} is missing");
+        Err(BundleError::Template {
+            template: module,
+            problem,
+        })
+    }
+}
+
+/// Returns the path of an asset relative to another asset.
+fn sibling(file: &File) -> String {
+    file.path.replacen("assets/", "./", 1)
 }
 
 fn url(file: &File) -> String {
@@ -112,12 +189,16 @@ fn url(file: &File) -> String {
 /// Creates a file whose name contains a hash of the content, so that browsers can cache the file
 /// permanently.
 fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
-    let hash = format!("{:x}", Sha256::digest(bytes));
-    let short = &hash[..16];
     File {
-        path: format!("assets/{name}-{short}.{ending}"),
+        path: format!("assets/{name}-{}.{ending}", short_hash(bytes)),
         bytes: bytes.to_vec(),
     }
+}
+
+fn short_hash(bytes: &[u8]) -> String {
+    let mut hash = format!("{:x}", Sha256::digest(bytes));
+    hash.truncate(16);
+    hash
 }
 
 /// Replaces the placeholders `{{name}}` of a template. The template must contain exactly the names
@@ -154,6 +235,62 @@ mod tests {
         let names = [b"a", b"b"].map(|bytes| hashed("app", "js", bytes).path);
         assert_ne!(names[0], names[1]);
         assert_eq!(names[0], "assets/app-ca978112ca1bbdca.js");
+    }
+
+    #[test]
+    fn ui_modules_and_chunks_refer_to_each_other_by_hashed_names() {
+        let chunk = |name: &str, entries: &[&str]| Chunk {
+            name: name.to_owned(),
+            entries: entries.iter().map(ToString::to_string).collect(),
+            wasm: name.into(),
+        };
+        let mut program = Program {
+            script: "import * as x from \"./chunks.js\"; imports[\"./chunks.js\"]".to_owned(),
+            loader: "import { y } from \"./app.js\"; [\"./split_a.wasm\", \"./chunk_1.wasm\"]"
+                .to_owned(),
+            wasm: b"main".to_vec(),
+            chunks: vec![chunk("chunk_1", &["a", "b"]), chunk("split_a", &["a"])],
+        };
+        let (files, loader) = chunks(&program).unwrap();
+        let (script, loader) = modules(&program.script, &loader).unwrap();
+        let text = |file: &File| String::from_utf8(file.bytes.clone()).unwrap();
+        let name = |file: &File| file.path.strip_prefix("assets/").unwrap().to_owned();
+        assert_eq!(
+            text(&script),
+            format!(
+                "import * as x from \"./{}\"; imports[\"./chunks.js\"]",
+                name(&loader)
+            )
+        );
+        let [shared, own] = [&files[0], &files[1]].map(name);
+        assert_eq!(
+            text(&loader),
+            format!(
+                "import {{ y }} from \"./{}\"; [\"./{own}\", \"./{shared}\"]",
+                name(&script)
+            )
+        );
+        assert_eq!(
+            entries(&program.chunks, &files),
+            [
+                (
+                    "a".to_owned(),
+                    format!("[\"/assets/{shared}\", \"/assets/{own}\"]")
+                ),
+                ("b".to_owned(), format!("[\"/assets/{shared}\"]")),
+            ]
+            .into()
+        );
+        // A changed chunk changes the names of all modules that import the chunk.
+        program.chunks[0].wasm.push(0);
+        let (_, changed) = chunks(&program).unwrap();
+        let (changed, _) = modules(&program.script, &changed).unwrap();
+        assert_ne!(changed.path, script.path);
+        program.loader = "import { y } from \"./app.js\"; [\"./split_a.wasm\"]".to_owned();
+        assert_eq!(
+            chunks(&program).unwrap_err().to_string(),
+            "cannot fill the template chunks.js: the name \"./chunk_1.wasm\" is missing"
+        );
     }
 
     #[test]

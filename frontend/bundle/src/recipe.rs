@@ -19,8 +19,11 @@ use crate::page::{self, Sources};
 #[command(name = "drover-ui-bundle")]
 struct Recipe {
     /// Build faster: a larger and slower page, without wasm-opt and with light compression
-    #[arg(long)]
+    #[arg(long, conflicts_with = "demonstration")]
     dev: bool,
+    /// Build a page for a demonstration on this machine, without wasm-opt and with light compression
+    #[arg(long)]
+    demonstration: bool,
 }
 
 /// Runs the build. Writes an error and its causes to standard error.
@@ -43,10 +46,10 @@ pub(crate) fn run() -> ExitCode {
 impl Recipe {
     fn build(&self) -> Result<(), BundleError> {
         let started = Instant::now();
-        let mode = if self.dev {
-            BuildMode::Dev
-        } else {
-            BuildMode::Release
+        let mode = match (self.dev, self.demonstration) {
+            (true, _) => BuildMode::Dev,
+            (false, true) => BuildMode::Demonstration,
+            (false, false) => BuildMode::Release,
         };
         let folders = Folders::find();
         let wasm = compile::cargo(&folders, mode)?;
@@ -56,9 +59,9 @@ impl Recipe {
             say("ui: frontend/dist is up to date");
             return Ok(());
         }
-        let program = Program::bind(&wasm, &folders.staging)?;
+        let program = Program::generate(&wasm, &folders.staging)?;
         let program = match mode {
-            BuildMode::Dev => program,
+            BuildMode::Dev | BuildMode::Demonstration => program,
             BuildMode::Release => node::optimised(program, &folders)?,
         };
         let page = page::assemble(&sources, &program)?;

@@ -7,7 +7,9 @@ use crate::url::segment;
 /// The `timeoutSeconds` parameter of a watch. If a watch does not end shortly after this time, the
 /// connection is lost.
 pub const WATCH_SECONDS: u64 = 60;
-/// The page size of lists.
+/// The size of the first page of a list. A small page shows the first rows early, and fills a screen.
+const FIRST_PAGE: u32 = 100;
+/// The size of the other pages of a list.
 const PAGE: u32 = 500;
 
 /// The media type of full objects.
@@ -70,7 +72,7 @@ impl Source {
     pub fn url(&self, ask: &NextRequest) -> String {
         let Self { path, query, .. } = self;
         match ask {
-            NextRequest::List => format!("{path}?limit={PAGE}{query}"),
+            NextRequest::List => format!("{path}?limit={FIRST_PAGE}{query}"),
             NextRequest::More(token) => {
                 format!("{path}?limit={PAGE}{query}&continue={}", segment(token))
             }
@@ -93,7 +95,7 @@ mod tests {
         let path = "/k8s/clusters/berlin/api/v1/namespaces/shop/pods";
         assert_eq!(
             source.url(&NextRequest::List),
-            format!("{path}?limit=500&includeObject=Metadata")
+            format!("{path}?limit=100&includeObject=Metadata")
         );
         assert_eq!(
             source.url(&NextRequest::More("a=b&c".to_owned())),
@@ -108,7 +110,7 @@ mod tests {
             .choosing("");
         assert_eq!(
             one.url(&NextRequest::List),
-            "/x?limit=500&fieldSelector=a%3Db"
+            "/x?limit=100&fieldSelector=a%3Db"
         );
         assert!(source.accept().contains("as=Table"));
     }

@@ -209,6 +209,12 @@ catalogue! {
         signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, but your session at {provider} continues. To end the session, sign out at {provider}.");
     }
 
+    /// A part of the program that the browser could not load.
+    chunk: Chunk {
+        failed = "Cannot load this page";
+        advice = "Check your network connection, and try again. If the server was upgraded, reload the page.";
+    }
+
     /// The freshness of the data on a screen.
     freshness: Freshness {
         connecting = "connecting";

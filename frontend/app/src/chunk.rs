@@ -1,0 +1,115 @@
+//! Chunks of the program, which the browser loads when the user opens one of their screens.
+//!
+//! The attribute `wasm_split` marks the entry function of a chunk. The build tool moves all code
+//! that only this function reaches into a separate WebAssembly file.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use drover_ui_core::messages::t;
+use drover_ui_kit::button::Button;
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
+use futures::FutureExt as _;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos::wasm_split::SplitLoaderError;
+
+use crate::clock::sleep;
+use crate::reflector::until_cleanup;
+
+/// Creates a screen. The router calls the function with the contexts of the frame.
+pub(crate) type Screen = fn() -> AnyView;
+/// The entry function of a chunk loads the chunk and returns a screen.
+pub(crate) type LoadResult = Result<Screen, SplitLoaderError>;
+
+type Loading = Pin<Box<dyn Future<Output = LoadResult>>>;
+
+/// The time after which the page loads the other chunks. A loaded chunk opens without delay, and
+/// also after an upgrade of the server, which removes the files of the chunk.
+const PRELOAD_AFTER: Duration = Duration::from_secs(3);
+
+/// The number of screens whose chunk is being loaded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending(RwSignal<usize>);
+
+impl Pending {
+    /// Provides the number as a context.
+    pub(crate) fn provide() {
+        provide_context(Self(RwSignal::new(0)));
+    }
+
+    /// Reports whether the page shows a placeholder. The caller subscribes to changes.
+    pub(crate) fn is_pending(self) -> bool {
+        self.0.try_get() != Some(0)
+    }
+
+    fn change(self, change: fn(usize) -> usize) {
+        // A sign-out disposes the frame while a chunk is loading.
+        let _ = self.0.try_update(|count| *count = change(*count));
+    }
+}
+
+/// Returns the route view of a screen in a chunk.
+pub(crate) fn lazy<F>(load: fn() -> F) -> impl Fn() -> AnyView + Clone
+where
+    F: Future<Output = LoadResult> + 'static,
+{
+    move || show(move || Box::pin(load()))
+}
+
+fn show(load: impl Fn() -> Loading + Copy + Send + Sync + 'static) -> AnyView {
+    // A loaded chunk must not show the placeholder.
+    let mut loading = load();
+    if let Some(Ok(screen)) = (&mut loading).now_or_never() {
+        return screen();
+    }
+    let pending = expect_context::<Pending>();
+    let loaded = RwSignal::new(None);
+    let finish = move |loading: Loading| {
+        pending.change(|count| count + 1);
+        spawn_local(async move {
+            let result = loading.await.map_err(drop);
+            let _ = loaded.try_set(Some(result));
+            pending.change(|count| count.saturating_sub(1));
+        });
+    };
+    finish(loading);
+    let again = move |()| {
+        loaded.set(None);
+        finish(load());
+    };
+    let screen = move || match loaded.get() {
+        None => view! { <div class="page"><Skeleton/></div> }.into_any(),
+        Some(Ok(screen)) => screen(),
+        Some(Err(())) => view! { <CannotLoad again=again/> }.into_any(),
+    };
+    screen.into_any()
+}
+
+#[component]
+fn CannotLoad(again: impl Fn(()) + Send + Sync + 'static) -> impl IntoView {
+    view! {
+        <div class="page">
+            <EmptyState reason=EmptyReason::Offline title=t().chunk.failed() advice=t().chunk.advice()>
+                <Button on_press=again>{t().buttons.try_again()}</Button>
+                <Button on_press=|()| reload()>{t().buttons.reload()}</Button>
+            </EmptyState>
+        </div>
+    }
+}
+
+fn reload() {
+    // A page that cannot reload stays as it is.
+    let _ = window().location().reload();
+}
+
+/// Loads chunks after the first screen, until the reactive owner is cleaned up.
+pub(crate) fn preload(chunks: impl AsyncFn() + 'static) {
+    until_cleanup(async move {
+        sleep(PRELOAD_AFTER).await;
+        // Without a network, each screen loads its chunk when the user opens the screen.
+        if window().navigator().on_line() {
+            chunks().await;
+        }
+    });
+}
