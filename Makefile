@@ -22,9 +22,7 @@ help: ## Show this help
 .PHONY: run
 run: ## Start the server with three simulated clusters and print the address and password (without root)
 	@.ci/install run
-	@$(UI_CARGO) $(UI_BUNDLE)
-	@cargo build $(CARGO_ALL) --bins
-	@$(XTASK) demo
+	@.ci/demonstration
 
 .PHONY: ui
 ui: ## Build the web UI into frontend/dist for the server's build (DEV=1: fast build)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::login::log_in;
-use super::{DroverError, Programs, prepare};
+use super::programs::find_drover;
+use super::{DroverError, prepare};
 use crate::kubectl::CommandLine;
 use crate::ports::PortLease;
 use crate::program::{Program, ProgramError, Running};
@@ -35,7 +36,9 @@ pub struct DemoOptions {
 #[derive(Debug)]
 pub struct DemoServer {
     running: Running,
-    programs: Programs,
+    /// Path of `drover`. The simulated clusters run in the server, so the demonstration needs no
+    /// agent.
+    drover: PathBuf,
     folder: PathBuf,
     address: SocketAddr,
     fingerprint: String,
@@ -45,7 +48,7 @@ pub struct DemoServer {
 impl DemoServer {
     /// Starts the server and waits until it is ready.
     pub async fn start(options: DemoOptions) -> Result<Self, DroverError> {
-        let programs = Programs::find()?;
+        let drover = find_drover()?;
         let folder = options.folder;
         fs::create_dir_all(folder.join("home")).map_err(prepare(&folder))?;
         // The fingerprint of the authority is read from the log, so remove the log of earlier
@@ -57,7 +60,7 @@ impl DemoServer {
         };
         let port = options.port.or_else(|| lease.as_ref().map(PortLease::port));
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port.unwrap_or_default());
-        let mut program = Program::new("drover-server", &programs.drover, &folder)
+        let mut program = Program::new("drover-server", &drover, &folder)
             .args(["server", "--listen", &address.to_string()])
             .args(["--demo-clusters", &options.clusters.to_string()])
             .arg("--data-dir")
@@ -72,7 +75,7 @@ impl DemoServer {
         let serving = running.wait_for_log("authority=", START_TIMEOUT).await?;
         Ok(Self {
             running,
-            programs,
+            drover,
             address,
             fingerprint: fingerprint(&serving)?,
             folder,
@@ -107,14 +110,14 @@ impl DemoServer {
 
     /// Returns the path of the program `drover`.
     pub fn program(&self) -> &Path {
-        &self.programs.drover
+        &self.drover
     }
 
     /// Returns a `drover` command with a separate home folder. The home folder stores the login of
     /// the administrator.
     pub fn command_line(&self) -> CommandLine {
         let home = self.folder.join("home");
-        CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
+        CommandLine::new(&self.drover, &home.join("kubeconfig"), &home)
     }
 
     /// Logs in as the first administrator. Returns the new password.

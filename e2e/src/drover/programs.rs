@@ -23,22 +23,28 @@ impl Programs {
     /// Finds the programs relative to the folder of the current executable. The executable is a
     /// test, a benchmark or xtask.
     pub fn find() -> Result<Self, MissingProgram> {
-        let own = std::env::current_exe().unwrap_or_default();
-        let folder = own.parent().unwrap_or_else(|| Path::new("."));
-        // Test programs are one folder deeper.
-        let folder = match folder.file_name() {
-            Some(name) if name == "deps" => folder.parent().unwrap_or(folder),
-            _ => folder,
-        };
-        let find = |name: &str| {
-            let path = folder.join(name);
-            path.is_file()
-                .then_some(path.clone())
-                .ok_or(MissingProgram { path })
-        };
         Ok(Self {
-            drover: find("drover")?,
+            drover: find_drover()?,
             agent: find("drover-agent")?,
         })
     }
+}
+
+/// Finds `drover` relative to the folder of the current executable.
+pub(super) fn find_drover() -> Result<PathBuf, MissingProgram> {
+    find("drover")
+}
+
+fn find(name: &str) -> Result<PathBuf, MissingProgram> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let folder = own.parent().unwrap_or_else(|| Path::new("."));
+    // Test programs are one folder deeper.
+    let folder = match folder.file_name() {
+        Some(name) if name == "deps" => folder.parent().unwrap_or(folder),
+        _ => folder,
+    };
+    let path = folder.join(name);
+    path.is_file()
+        .then_some(path.clone())
+        .ok_or(MissingProgram { path })
 }
