@@ -5,8 +5,9 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_util::io::poll_read_buf;
 
 /// Read size in bytes: a little more than two TLS records of maximum size.
 const READ_SIZE: usize = 40 * 1024;
@@ -15,18 +16,35 @@ const READ_SIZE: usize = 40 * 1024;
 ///
 /// rustls requests 4 KiB at a time, and would need five system calls for a full record. The wrapper
 /// allocates memory only while data is buffered, so that an idle connection needs no memory.
+///
+/// A read uses a buffer on the stack, so that a small message needs no allocation. After a read that
+/// filled the stack buffer, the wrapper reads into a heap buffer, so that bulk data is not copied
+/// from the stack to the heap.
 #[derive(Debug)]
 pub struct ReadAhead<S> {
     inner: S,
-    ahead: Bytes,
+    ahead: BytesMut,
+    /// True if the most recent read filled its buffer.
+    bulk: bool,
 }
 
 impl<S> ReadAhead<S> {
     /// Creates a wrapper with an empty buffer.
-    pub const fn new(inner: S) -> Self {
+    pub fn new(inner: S) -> Self {
         Self {
             inner,
-            ahead: Bytes::new(),
+            ahead: BytesMut::new(),
+            bulk: false,
+        }
+    }
+
+    /// Moves buffered bytes to `buf`. Frees the buffer after the last byte.
+    fn take_ahead(&mut self, buf: &mut ReadBuf<'_>) {
+        let n = self.ahead.len().min(buf.remaining());
+        buf.put_slice(&self.ahead[..n]);
+        self.ahead.advance(n);
+        if self.ahead.is_empty() {
+            self.ahead = BytesMut::new();
         }
     }
 }
@@ -37,17 +55,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for ReadAhead<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.ahead.is_empty() {
-            let n = self.ahead.len().min(buf.remaining());
-            buf.put_slice(&self.ahead[..n]);
-            self.ahead.advance(n);
-            if self.ahead.is_empty() {
-                self.ahead = Bytes::new();
-            }
+        let this = &mut *self;
+        if !this.ahead.is_empty() {
+            this.take_ahead(buf);
             return Poll::Ready(Ok(()));
         }
         if buf.remaining() >= READ_SIZE {
-            return Pin::new(&mut self.inner).poll_read(cx, buf);
+            return Pin::new(&mut this.inner).poll_read(cx, buf);
+        }
+        if this.bulk {
+            let mut block = BytesMut::with_capacity(READ_SIZE);
+            let n = ready!(poll_read_buf(Pin::new(&mut this.inner), cx, &mut block))?;
+            this.bulk = n >= READ_SIZE;
+            this.ahead = block;
+            this.take_ahead(buf);
+            return Poll::Ready(Ok(()));
         }
         #[expect(
             clippy::large_stack_arrays,
@@ -55,13 +77,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for ReadAhead<S> {
         )]
         let mut chunk = [MaybeUninit::uninit(); READ_SIZE];
         let mut chunk = ReadBuf::uninit(&mut chunk);
-        ready!(Pin::new(&mut self.inner).poll_read(cx, &mut chunk))?;
+        ready!(Pin::new(&mut this.inner).poll_read(cx, &mut chunk))?;
+        this.bulk = chunk.remaining() == 0;
         let (now, later) = chunk
             .filled()
             .split_at(chunk.filled().len().min(buf.remaining()));
         buf.put_slice(now);
         if !later.is_empty() {
-            self.ahead = Bytes::copy_from_slice(later);
+            this.ahead = BytesMut::from(later);
         }
         Poll::Ready(Ok(()))
     }
