@@ -340,14 +340,14 @@ async fn start_on(
         stop,
     };
     let passwords = Passwords::new()?;
-    let router = modules::build(&base, &options, passwords.clone(), &certificate)?;
+    let gate = modules::build(&base, &options, passwords.clone(), &certificate)?;
     let authority = certificate.authority_fingerprint();
     let tls = certificate.shown().server_config()?;
     base.spawn(certificate.run(base.runtime.clone()));
     base.spawn(listen::serve(
         listener,
         tls,
-        router,
+        gate,
         Limits::SERVER,
         options.proxies.clone(),
         base.stop.clone(),

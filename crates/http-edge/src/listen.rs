@@ -22,7 +22,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
@@ -38,7 +37,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt as _;
+use tower::{Service, ServiceExt as _};
 
 pub use self::activity::IdleTimeouts;
 use self::activity::Tracked;
@@ -135,16 +134,35 @@ pub struct Proxies {
 }
 
 /// The configuration for serving connections. All connections share the configuration.
-struct ServeContext {
+struct ServeContext<S> {
     acceptor: TlsAcceptor,
-    router: Router,
+    service: S,
     limits: Limits,
     proxies: Proxies,
     slots: ConnectionSlots,
     stop: CancellationToken,
 }
 
-/// Serves `router` on `listener` until `stop`, then drains requests in flight.
+/// A service that responds to all requests of the listener, for example a router.
+pub trait HttpService:
+    Service<http::Request<Body>, Response = Response, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<S> HttpService for S where
+    S: Service<http::Request<Body>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Serves `service` on `listener` until `stop`, then drains requests in flight.
 ///
 /// Each request carries its client's address as the extension [`ConnectInfo`]`<`[`SocketAddr`]`>`,
 /// and its connection's [`ConnectionSlot`]. The client is the peer, or the address from a trusted
@@ -152,7 +170,7 @@ struct ServeContext {
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
-    router: Router,
+    service: impl HttpService,
     limits: Limits,
     proxies: Proxies,
     stop: CancellationToken,
@@ -160,7 +178,7 @@ pub async fn serve(
     let connections = TaskTracker::new();
     let serving = Arc::new(ServeContext {
         acceptor: TlsAcceptor::from(tls),
-        router,
+        service,
         limits,
         proxies,
         slots: ConnectionSlots::new(limits),
@@ -215,7 +233,7 @@ async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, So
     }
 }
 
-impl ServeContext {
+impl<S: HttpService> ServeContext<S> {
     fn slot(&self, client: SocketAddr) -> Option<ConnectionSlot> {
         let is_proxy = self.proxies.forwarded_for.contains(client.ip());
         let slot = self.slots.take(client.ip(), is_proxy);
@@ -282,7 +300,7 @@ async fn shake_hands(
     }
 }
 
-impl ServeContext {
+impl<S: HttpService> ServeContext<S> {
     /// Serves the protocol that the TLS handshake negotiated (ALPN): HTTP/1.1 or HTTP/2. hyper-util
     /// can detect the protocol from the first bytes of a connection, but without a time limit.
     async fn serve_protocol(
@@ -296,7 +314,7 @@ impl ServeContext {
             let client = self.client(peer, request.headers());
             request.extensions_mut().insert(ConnectInfo(client));
             request.extensions_mut().insert(slot.clone());
-            answer(self.router.clone(), request.map(Body::new), slot.clone())
+            answer(self.service.clone(), request.map(body), slot.clone())
         });
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let abandoned = abandoned(slot, limits);
@@ -334,21 +352,30 @@ impl ServeContext {
     }
 }
 
+/// Converts the body of a request. An empty body needs no allocation.
+fn body(body: Incoming) -> Body {
+    if http_body::Body::is_end_stream(&body) {
+        Body::empty()
+    } else {
+        Body::new(body)
+    }
+}
+
 /// Serves a request. The request is in flight until its response is sent.
 async fn answer(
-    router: Router,
+    service: impl HttpService,
     request: http::Request<Body>,
     slot: ConnectionSlot,
-) -> Result<Response, Infallible> {
+) -> Result<http::Response<Tracked>, Infallible> {
     let request_in_flight = slot.activity().begin();
     let serves = slot.purpose() == Purpose::All || AGENT_ROUTES.contains(&request.uri().path());
     let response = if serves {
-        router.oneshot(request).await?
+        service.oneshot(request).await?
     } else {
         let full = "too many connections; the server accepts only agents now";
         Status::unavailable(full, 5).into_response()
     };
-    Ok(response.map(|body| Body::new(Tracked::new(body, request_in_flight))))
+    Ok(response.map(|body| Tracked::new(body, request_in_flight)))
 }
 
 /// Waits until the connection must be closed: the client is idle, or the agent did not prove its

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, Request};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::headers::{self, Unrepresentable};
 use drover_access::identity::Principal;
@@ -60,10 +60,23 @@ pub(super) struct UpstreamRequest {
     pub(super) verb: Verb,
 }
 
-pub(super) async fn handle(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
-    let began = Instant::now();
-    let id = proxy.recorder.audit.next_id();
-    let mut response = if tracing::enabled!(target: PROXY_TARGET, tracing::Level::DEBUG) {
+impl Proxy {
+    /// Serves a request whose path [`is_proxied`](super::is_proxied). Do not wrap this function in
+    /// layers that read, buffer, compress or time bodies.
+    pub async fn serve(&self, request: Request) -> Response {
+        let began = Instant::now();
+        let id = self.recorder.audit.next_id();
+        let mut response = if tracing::enabled!(target: PROXY_TARGET, tracing::Level::DEBUG) {
+            // Boxed, because otherwise every request reserves memory for the span's future.
+            Box::pin(self.forward_in_span(request, id, began)).await
+        } else {
+            self.forward(request, id, began).await
+        };
+        response.headers_mut().insert(REQUEST_ID, id.into());
+        response
+    }
+
+    async fn forward_in_span(&self, request: Request, id: RequestId, began: Instant) -> Response {
         let span = tracing::debug_span!(
             target: PROXY_TARGET,
             "request",
@@ -74,20 +87,12 @@ pub(super) async fn handle(State(proxy): State<Arc<Proxy>>, request: Request) ->
             k8s.verb = tracing::field::Empty,
             http.response.status_code = tracing::field::Empty,
         );
-        let response = proxy
-            .forward(request, id, began)
-            .instrument(span.clone())
-            .await;
+        let forwarding = self.forward(request, id, began).instrument(span.clone());
+        let response = forwarding.await;
         span.record("http.response.status_code", response.status().as_u16());
         response
-    } else {
-        proxy.forward(request, id, began).await
-    };
-    response.headers_mut().insert(REQUEST_ID, id.into());
-    response
-}
+    }
 
-impl Proxy {
     async fn forward(&self, request: Request, id: RequestId, began: Instant) -> Response {
         let (mut head, body) = request.into_parts();
         let mut subject = subject(&head, id);

@@ -24,9 +24,6 @@ mod upgrade;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::routing::any;
-
 use self::local::StreamingClient;
 use self::open::in_flight::RequestRecorder;
 pub use self::open::{AbortReason, OpenStreams, run_revocation, shut_down};
@@ -71,12 +68,10 @@ impl Proxy {
     }
 }
 
-/// Returns the routes of the proxy. Do not wrap the routes in layers that read, buffer, compress or
-/// time bodies.
-pub fn router(proxy: Proxy) -> Router {
-    Router::new()
-        .route("/k8s/clusters/{*rest}", any(handler::handle))
-        .with_state(Arc::new(proxy))
+/// Returns true if [`Proxy::serve`] serves requests with this path.
+pub fn is_proxied(path: &str) -> bool {
+    let rest = path.strip_prefix(drover_access::path::CLUSTER_PATH_PREFIX);
+    rest.is_some_and(|rest| !rest.is_empty())
 }
 
 #[cfg(test)]

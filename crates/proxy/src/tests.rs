@@ -6,7 +6,6 @@ use drover_hub::{Hub, Keys, Stores};
 use drover_telemetry::Metrics;
 use http::Method;
 use jiff::Timestamp;
-use tower::ServiceExt as _;
 
 use super::{OpenStreams, Proxy};
 use drover_agent_gateway::tunnels::Tunnels;
@@ -88,11 +87,10 @@ async fn rejection_for_a_full_audit_log_allocates_no_memory() {
         audit.clone(),
         metrics.clone(),
     );
-    let router = super::router(proxy);
     let owned = audit.waiting();
     for _ in 0..5 {
         let request = http::Request::get("/k8s/clusters/a/api").body(axum::body::Body::empty());
-        let answer = router.clone().oneshot(request.unwrap()).await.unwrap();
+        let answer = proxy.serve(request.unwrap()).await;
         assert_eq!(answer.status(), 503);
     }
     assert_eq!(audit.waiting(), owned);

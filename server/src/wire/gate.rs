@@ -1,14 +1,23 @@
-//! Security headers for all responses, and the check that this server is the leader.
+//! The service for all requests: the check that this server is the leader, the proxy, the routes,
+//! and the security headers of all responses.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::{self, Next};
+use axum::body::{Body, HttpBody as _};
+use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_SECURITY_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderValue};
+use drover_proxy::{Proxy, is_proxied};
+use http::header::{
+    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, Method};
+use tower::{Service, ServiceExt as _};
 
 use super::certificate::Certificate;
-use crate::ui;
 use drover_http_edge::status::Status;
 use drover_hub::lease::{Leadership, LeaseState};
 
@@ -39,22 +48,107 @@ impl Hsts {
     }
 }
 
-/// Adds the security headers and the leader check to the routes of all modules.
-pub(super) fn with_gate(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
-    routes
-        .fallback(ui::screen_or_not_found)
-        .method_not_allowed_fallback(async || Status::method_not_allowed())
-        .layer(middleware::from_fn_with_state((leadership, hsts), stand))
+/// The service for all requests. Clones share the modules.
+#[derive(Clone)]
+pub(super) struct Gate(Arc<Modules>);
+
+struct Modules {
+    proxy: Proxy,
+    routes: Router,
+    leadership: Leadership,
+    hsts: Hsts,
 }
 
-async fn stand(
-    State((leadership, hsts)): State<(Leadership, Hsts)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut response = only_when_serving(&leadership, request, next).await;
-    protect(response.headers_mut(), hsts);
-    response
+impl Gate {
+    /// Creates the service from the proxy and the routes of all other modules.
+    pub(super) fn new(proxy: Proxy, routes: Router, leadership: Leadership, hsts: Hsts) -> Self {
+        Self(Arc::new(Modules {
+            proxy,
+            routes,
+            leadership,
+            hsts,
+        }))
+    }
+}
+
+impl Service<Request> for Gate {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let modules = Arc::clone(&self.0);
+        // Boxed, because otherwise every idle connection reserves memory for a proxied request.
+        if is_proxied(request.uri().path()) {
+            Box::pin(async move { Ok(modules.serve_proxied(request).await) })
+        } else {
+            Box::pin(async move { Ok(modules.serve_routes(request).await) })
+        }
+    }
+}
+
+impl Modules {
+    /// Serves a request to a cluster or to the hub. Most requests are proxied requests, so these
+    /// requests do not pass through the router and its layers.
+    async fn serve_proxied(&self, request: Request) -> Response {
+        let method = request.method().clone();
+        let mut response = match self.refusal(request.uri().path()) {
+            Some(refusal) => refusal,
+            None => self.proxy.serve(request).await,
+        };
+        complete_head(&method, &mut response);
+        protect(response.headers_mut(), self.hsts);
+        response
+    }
+
+    async fn serve_routes(&self, request: Request) -> Response {
+        let mut response = match self.refusal(request.uri().path()) {
+            Some(refusal) => refusal,
+            None => match self.routes.clone().oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            },
+        };
+        protect(response.headers_mut(), self.hsts);
+        response
+    }
+
+    /// Returns the error response while this server does not hold the Lease. Health checks and
+    /// metrics are always allowed.
+    fn refusal(&self, path: &str) -> Option<Response> {
+        let state = self.leadership.state();
+        if state.may_serve() || matches!(path, "/livez" | "/readyz" | "/metrics") {
+            return None;
+        }
+        let message = match state {
+            LeaseState::Waiting { holder } if !holder.is_empty() => format!(
+                "this server waits while {holder} is active; send requests only to servers whose \
+                 /readyz responds with 200"
+            ),
+            _ => "this server does not serve requests yet; try again in a few seconds".to_owned(),
+        };
+        Some(Status::unavailable(message, 5).into_response())
+    }
+}
+
+/// Sets `Content-Length` and removes the body of a response to `HEAD`, like axum's router. A
+/// successful response to `CONNECT` has no content length (RFC 9110 section 9.3.6).
+fn complete_head(method: &Method, response: &mut Response) {
+    if method == Method::CONNECT && response.status().is_success() {
+        return;
+    }
+    if !response.headers().contains_key(CONTENT_LENGTH)
+        && let Some(length) = response.body().size_hint().exact()
+    {
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
+    if method == Method::HEAD {
+        *response.body_mut() = Body::empty();
+    }
 }
 
 /// Sets the security headers of a response. Does not replace the content security policy of the web
@@ -68,35 +162,56 @@ fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     }
 }
 
-/// Rejects requests while this server does not hold the Lease. Health checks and metrics are always
-/// allowed.
-async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
-    let state = leadership.state();
-    if state.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {
-        return next.run(request).await;
-    }
-    let message = match state {
-        LeaseState::Waiting { holder } if !holder.is_empty() => format!(
-            "this server waits while {holder} is active; send requests only to servers whose \
-             /readyz responds with 200"
-        ),
-        _ => "this server does not serve requests yet; try again in a few seconds".to_owned(),
-    };
-    Status::unavailable(message, 5).into_response()
-}
-
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
-    use tower::ServiceExt as _;
+    use drover_agent_gateway::tunnels::Tunnels;
+    use drover_audit::{Audit, Destination};
+    use drover_hub::{Hub, Keys, Stores};
+    use drover_identity::{Authenticator, LastUse};
+    use drover_proxy::OpenStreams;
+    use drover_telemetry::Metrics;
 
     use super::*;
+
+    /// Creates a proxy without clusters. The hub is unreachable.
+    fn proxy(folder: &tempfile::TempDir) -> Proxy {
+        let unreachable = tower::service_fn(async |_: http::Request<kube::client::Body>| {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no hub"))
+        });
+        let client = kube::Client::new(unreachable, "default");
+        let hub = Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap());
+        let metrics = Metrics::new();
+        let destination = Destination::named(folder.path().join("audit"));
+        let audit = Audit::open(&destination, &metrics).unwrap();
+        let authenticator = Authenticator::new(hub.clone(), LastUse::default());
+        let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
+        Proxy::new(hub, authenticator, tunnels, open, audit, metrics)
+    }
+
+    #[tokio::test]
+    async fn responses_of_the_proxy_have_the_same_head_as_responses_of_a_route() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = Gate::new(proxy(&folder), Router::new(), Leadership::alone(), Hsts::On);
+        for (method, has_body) in [(Method::GET, true), (Method::HEAD, false)] {
+            let request = http::Request::builder().method(&method);
+            let request = request.uri("/k8s/clusters/a/api").body(Body::empty());
+            let response = gate.clone().oneshot(request.unwrap()).await.unwrap();
+            assert_eq!(response.status(), 401, "{method}");
+            let headers = response.headers();
+            assert_eq!(headers[STRICT_TRANSPORT_SECURITY], HSTS);
+            assert_eq!(headers[CONTENT_SECURITY_POLICY], POLICY);
+            assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
+            assert_ne!(headers[CONTENT_LENGTH], "0");
+            assert_eq!(!response.body().is_end_stream(), has_body, "{method}");
+        }
+    }
 
     #[tokio::test]
     async fn hsts_header_is_set_only_if_certificate_files_are_configured() {
         for (hsts, expected) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
-            let router = with_gate(Router::new(), Leadership::alone(), hsts);
-            let answer = router.oneshot(Request::new(Body::empty())).await.unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let gate = Gate::new(proxy(&folder), Router::new(), Leadership::alone(), hsts);
+            let answer = gate.oneshot(Request::new(Body::empty())).await.unwrap();
             let header = answer.headers().get(STRICT_TRANSPORT_SECURITY);
             assert_eq!(header.map(|v| v.to_str().unwrap()), expected, "{hsts:?}");
         }

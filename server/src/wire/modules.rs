@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{Extension, Router, middleware};
 
 use super::certificate::Certificate;
-use super::gate::{self, Hsts};
+use super::gate::{Gate, Hsts};
 use super::{Base, ServerOptions, StartError};
 use crate::demo;
 use crate::ui;
@@ -15,6 +15,7 @@ use drover_agent_gateway::registration::notice::Notices;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{Audit, Destination, audited};
 use drover_controllers::{Controllers, run_hub_access};
+use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::admission::WriteAuthorizer;
 use drover_hub::admission::install::Installer;
@@ -29,7 +30,6 @@ use drover_identity::{
     Authenticator, DeviceLogins, LastUse, PasswordLogins, Passwords, ProviderLogins,
     ProviderLogouts, Providers, Refresher, tokens,
 };
-use drover_proxy as proxy;
 use drover_proxy::{OpenStreams, Proxy, run_revocation, shut_down};
 use drover_rest as rest;
 use drover_rest::telemetry;
@@ -37,13 +37,13 @@ use drover_rest::telemetry::Telemetry;
 use drover_rest::{ClusterQueryLimiter, RestState};
 use drover_telemetry::{Health, Metrics};
 
-/// Creates the modules, starts their background tasks, and returns their routes.
+/// Creates the modules, starts their background tasks, and returns the service for all requests.
 pub(super) fn build(
     base: &Base,
     options: &ServerOptions,
     passwords: Passwords,
     certificate: &Certificate,
-) -> Result<Router, StartError> {
+) -> Result<Gate, StartError> {
     let metrics = Metrics::new();
     metrics.register(|registry| base.runtime.metrics.register(registry));
     let audit = Audit::open(&Destination::named(&options.audit_log), &metrics)?;
@@ -140,9 +140,11 @@ pub(super) fn build(
         .layer(middleware::from_fn_with_state(audit, audited))
         .merge(rules)
         .merge(ui::router())
-        .merge(proxy::router(proxy));
-    let routes = gate::with_gate(routes, base.leadership.clone(), Hsts::with(certificate));
-    Ok(routes.layer(Extension(policy)))
+        .fallback(ui::screen_or_not_found)
+        .method_not_allowed_fallback(async || Status::method_not_allowed())
+        .layer(Extension(policy));
+    let (leadership, hsts) = (base.leadership.clone(), Hsts::with(certificate));
+    Ok(Gate::new(proxy, routes, leadership, hsts))
 }
 
 /// Returns the routes of the admission webhook for an external hub.

@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,11 +14,18 @@ use tokio::time::{Instant, sleep_until};
 
 /// The requests in flight on a connection, and the time of the last change. Clones share the state.
 #[derive(Clone, Debug)]
-pub(super) struct Activity(Arc<Mutex<State>>);
+pub(super) struct Activity(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// True after an authenticated request. The connection then has no time limit, so later
+    /// requests do not change the state.
+    is_authenticated: AtomicBool,
+    state: Mutex<State>,
+}
 
 #[derive(Debug)]
 struct State {
-    is_authenticated: bool,
     in_flight: usize,
     /// Time at which the last request began or ended.
     changed: Instant,
@@ -34,25 +42,36 @@ pub struct IdleTimeouts {
 
 impl Default for Activity {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(State {
-            is_authenticated: false,
-            in_flight: 0,
-            changed: Instant::now(),
-        })))
+        Self(Arc::new(Inner {
+            is_authenticated: AtomicBool::new(false),
+            state: Mutex::new(State {
+                in_flight: 0,
+                changed: Instant::now(),
+            }),
+        }))
     }
 }
 
 impl Activity {
     /// Records the start of a request. Dropping the guard records the end of the request.
     pub(super) fn begin(&self) -> InFlight {
-        let mut state = self.0.lock();
+        if self.is_authenticated() {
+            return InFlight(None);
+        }
+        let mut state = self.0.state.lock();
         state.in_flight += 1;
         state.changed = Instant::now();
-        InFlight(self.clone())
+        InFlight(Some(self.clone()))
     }
 
     pub(super) fn authenticated(&self) {
-        self.0.lock().is_authenticated = true;
+        if !self.is_authenticated() {
+            self.0.is_authenticated.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_authenticated(&self) -> bool {
+        self.0.is_authenticated.load(Ordering::Relaxed)
     }
 
     /// Waits until the connection must be closed.
@@ -69,23 +88,34 @@ impl Activity {
     /// Returns the time at which the connection must be closed if no request begins or ends.
     /// Returns `None` after an authenticated request.
     fn due(&self, idle_timeouts: IdleTimeouts) -> Option<Instant> {
-        let state = self.0.lock();
+        if self.is_authenticated() {
+            return None;
+        }
+        let state = self.0.state.lock();
         let within = if state.in_flight == 0 {
             idle_timeouts.idle
         } else {
             idle_timeouts.stalled
         };
-        (!state.is_authenticated).then(|| state.changed + within)
+        Some(state.changed + within)
     }
 }
 
-/// A guard that marks a request as in flight until the guard is dropped.
+/// A guard that marks a request as in flight until the guard is dropped. Contains no activity if
+/// the connection had an authenticated request before.
 #[derive(Debug)]
-pub(super) struct InFlight(Activity);
+pub(super) struct InFlight(Option<Activity>);
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock();
+        let Some(activity) = self
+            .0
+            .as_ref()
+            .filter(|activity| !activity.is_authenticated())
+        else {
+            return;
+        };
+        let mut state = activity.0.state.lock();
         state.in_flight = state.in_flight.saturating_sub(1);
         state.changed = Instant::now();
     }

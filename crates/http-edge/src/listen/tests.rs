@@ -5,6 +5,7 @@ mod named;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::Router;
 use axum::routing::{get, post};
 use drover_api::ids::ClusterUid;
 use rustls::pki_types::{CertificateDer, ServerName};

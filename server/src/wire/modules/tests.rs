@@ -15,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use drover_access::token::{ForUsers, issue};
@@ -39,6 +38,7 @@ use super::super::certificate::Certificate;
 use super::super::{Base, HubMetrics, HubOptions, ServerOptions};
 use super::build;
 use crate::memory::MemoryPlan;
+use crate::wire::gate::Gate;
 use drover_http_edge::routes::{Right, Route};
 use drover_http_edge::status::Status;
 use drover_hub::lease::Leadership;
@@ -50,7 +50,7 @@ use drover_telemetry::LogFilter;
 
 /// A server with all its modules and a fake hub.
 struct TestServer {
-    router: Router,
+    router: Gate,
     stores: Stores,
     /// Number of write requests that the fake hub received.
     writes: Arc<AtomicUsize>,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::any;
 use drover_access::token::{ForUsers, issue};
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_api::ids::{ClusterUid, UserUid};
@@ -16,7 +18,6 @@ use drover_audit::{Audit, Destination};
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::accounts::WatchableKinds;
 use drover_identity::{Authenticator, LastUse};
-use drover_proxy as proxy;
 use drover_proxy::{OpenStreams, Proxy, run_revocation};
 use drover_reconcile::{LeaderGate, Runtime};
 use drover_telemetry::Metrics;
@@ -176,7 +177,10 @@ impl Rig {
         let revocation = run_revocation(open.clone(), stores.clone(), watched, runtime.clone());
         tokio::spawn(revocation);
         tokio::spawn(accounts.run(WatchableKinds::All, runtime));
-        let address = listen(proxy::router(handler), stop.clone()).await;
+        let handler = Arc::new(handler);
+        let serve = any(async move |request: axum::extract::Request| handler.serve(request).await);
+        let router = Router::new().route("/k8s/clusters/{*rest}", serve);
+        let address = listen(router, stop.clone()).await;
         Self {
             stores,
             tunnels,
@@ -238,7 +242,7 @@ pub(super) async fn eventually<T>(name: &str, ask: impl AsyncFn() -> Option<T>) 
 }
 
 /// Serves a router like the server's listener, but without TLS.
-pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> SocketAddr {
+pub(super) async fn listen(router: Router, stop: CancellationToken) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let accepting = async move {
