@@ -13,5 +13,5 @@ pub use self::logging::{
     DEFAULT_FILTER, LogFilter, LogFilterError, LogFormat, LogOptions, Logging, PROXY_TARGET,
     StartLoggingError, start,
 };
-pub use self::metrics::{DirectionLabel, Metrics, ReasonLabel, RequestLabels, VerbLabel};
+pub use self::metrics::{Metrics, ReasonLabel};
 pub use self::traces::{Collector, ExportError};

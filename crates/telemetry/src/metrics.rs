@@ -4,7 +4,7 @@
 //! never contain names that users choose.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -26,18 +26,18 @@ const LATENCY: [f64; 14] = [
 
 /// Labels of the metric `drover_requests_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct RequestLabels {
+struct RequestLabels {
     /// Kubernetes verb, in the format of [`Verb::as_str`].
-    pub verb: &'static str,
+    verb: &'static str,
     /// HTTP status code of the response, or 0 if the client disconnected before the response.
-    pub code: u16,
+    code: u16,
 }
 
 /// Labels of metrics with the label `verb`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct VerbLabel {
+struct VerbLabel {
     /// Kubernetes verb, in the format of [`Verb::as_str`].
-    pub verb: &'static str,
+    verb: &'static str,
 }
 
 /// Labels of the metrics `drover_refusals_total` and `drover_revocations_total`.
@@ -49,21 +49,22 @@ pub struct ReasonLabel {
 
 /// Labels of the metric `drover_tunnel_bytes_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct DirectionLabel {
+struct DirectionLabel {
     /// Direction of the bytes: `to_cluster` or `from_cluster`.
-    pub direction: &'static str,
+    direction: &'static str,
 }
 
 /// The server's metrics. Clones share one registry.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<RwLock<Registry>>,
+    handles: Arc<ProxyHandles>,
     /// Number of proxied requests that have ended.
-    pub requests: Family<RequestLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
     /// Duration between a request and the head of its response.
-    pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
+    request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
     /// Number of proxied requests in flight.
-    pub open_streams: Family<VerbLabel, Gauge>,
+    open_streams: Family<VerbLabel, Gauge>,
     /// Number of requests that Drover itself refused.
     pub refusals: Family<ReasonLabel, Counter>,
     /// Number of requests that were aborted because their permit was withdrawn.
@@ -75,7 +76,7 @@ pub struct Metrics {
     /// Number of tunnels whose most recent probe failed.
     pub tunnels_unhealthy: Gauge,
     /// Number of bytes that tunnels transferred for bodies and upgraded streams.
-    pub tunnel_bytes: Family<DirectionLabel, Counter>,
+    tunnel_bytes: Family<DirectionLabel, Counter>,
     /// Number of requests that were retried on a different tunnel.
     pub tunnel_retries: Counter,
     /// Number of records written to the audit log.
@@ -84,6 +85,43 @@ pub struct Metrics {
     pub audit_waits: Counter,
     /// Number of failed writes of the audit log. Each failed write is retried.
     pub audit_write_errors: Counter,
+}
+
+/// Status codes whose counters have handles. The code 0 means that the client disconnected before
+/// the response.
+const CODES: [u16; 17] = [
+    200, 201, 404, 101, 409, 403, 401, 304, 202, 400, 422, 429, 500, 502, 503, 504, 0,
+];
+
+/// The metrics of proxied requests, without the lookup by labels. A handle is created at its first
+/// use, so that `/metrics` contains only used labels.
+#[derive(Default)]
+struct ProxyHandles {
+    verbs: [VerbHandles; Verb::ALL.len()],
+    to_cluster: OnceLock<Counter>,
+    from_cluster: OnceLock<Counter>,
+}
+
+/// The metrics of one verb.
+#[derive(Default)]
+struct VerbHandles {
+    open_streams: OnceLock<Gauge>,
+    duration: OnceLock<Histogram>,
+    /// The counters of ended requests, in the order of [`CODES`].
+    requests: [OnceLock<Counter>; CODES.len()],
+}
+
+impl ProxyHandles {
+    fn of(&self, verb: Verb) -> &VerbHandles {
+        // The variants of `Verb` have the numbers 0 to 13.
+        &self.verbs[verb as usize]
+    }
+}
+
+fn label(verb: Verb) -> VerbLabel {
+    VerbLabel {
+        verb: verb.as_str(),
+    }
 }
 
 impl fmt::Debug for Metrics {
@@ -107,6 +145,7 @@ impl Metrics {
     pub fn new() -> Self {
         let metrics = Self {
             registry: Arc::new(RwLock::new(Registry::with_prefix("drover"))),
+            handles: Arc::default(),
             requests: Family::default(),
             request_duration: Family::new_with_constructor(latency),
             open_streams: Family::default(),
@@ -143,24 +182,62 @@ impl Metrics {
         Ok(out)
     }
 
+    /// Counts a request in flight. Call [`Metrics::stream_closed`] at the end of the request.
+    pub fn stream_opened(&self, verb: Verb) {
+        self.open_streams_of(verb).inc();
+    }
+
+    /// Counts the end of a request in flight.
+    pub fn stream_closed(&self, verb: Verb) {
+        self.open_streams_of(verb).dec();
+    }
+
+    fn open_streams_of(&self, verb: Verb) -> &Gauge {
+        let handle = &self.handles.of(verb).open_streams;
+        handle.get_or_init(|| self.open_streams.get_or_create(&label(verb)).clone())
+    }
+
     /// Counts a request that has ended.
     pub fn request_ended(&self, verb: Verb, code: Option<StatusCode>) {
         let code = code.map_or(0, |code| code.as_u16());
-        self.requests
-            .get_or_create(&RequestLabels {
-                verb: verb.as_str(),
-                code,
-            })
-            .inc();
+        let counter = || {
+            let verb = verb.as_str();
+            self.requests
+                .get_or_create(&RequestLabels { verb, code })
+                .clone()
+        };
+        match CODES.iter().position(|known| *known == code) {
+            Some(index) => self.handles.of(verb).requests[index]
+                .get_or_init(counter)
+                .inc(),
+            None => counter().inc(),
+        };
     }
 
     /// Records the duration until the head of a response arrived.
     pub fn answered(&self, verb: Verb, after: Duration) {
-        self.request_duration
-            .get_or_create(&VerbLabel {
-                verb: verb.as_str(),
-            })
+        let handle = &self.handles.of(verb).duration;
+        handle
+            .get_or_init(|| self.request_duration.get_or_create(&label(verb)).clone())
             .observe(after.as_secs_f64());
+    }
+
+    /// Counts the bytes of bodies and upgraded streams that a tunnel transferred in each direction.
+    pub fn tunnel_transferred(&self, to_cluster: u64, from_cluster: u64) {
+        let counter = |direction| {
+            self.tunnel_bytes
+                .get_or_create(&DirectionLabel { direction })
+                .clone()
+        };
+        let handles = &self.handles;
+        handles
+            .to_cluster
+            .get_or_init(|| counter("to_cluster"))
+            .inc_by(to_cluster);
+        handles
+            .from_cluster
+            .get_or_init(|| counter("from_cluster"))
+            .inc_by(from_cluster);
     }
 
     /// Counts a request that Drover itself refused.
@@ -236,5 +313,50 @@ impl Metrics {
             "Failed writes of the audit log, which are retried",
             self.audit_write_errors.clone(),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_of_requests_contain_each_verb_and_status_code_once() {
+        let metrics = Metrics::new();
+        assert!(!metrics.encode().unwrap().contains("verb="));
+        for verb in Verb::ALL {
+            for code in [200, 404, 418, 599] {
+                let code = StatusCode::from_u16(code).unwrap();
+                metrics.request_ended(verb, Some(code));
+                metrics.request_ended(verb, Some(code));
+            }
+            metrics.request_ended(verb, None);
+            metrics.stream_opened(verb);
+            metrics.answered(verb, Duration::from_millis(1));
+        }
+        metrics.stream_closed(Verb::Get);
+        metrics.tunnel_transferred(3, 4);
+        metrics.tunnel_transferred(3, 4);
+        let text = metrics.encode().unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let assert_once = |line: &str| {
+            let count = lines.iter().filter(|other| **other == line).count();
+            assert_eq!(count, 1, "{line}: {text}");
+        };
+        for verb in Verb::ALL.map(Verb::as_str) {
+            for code in [200, 404, 418, 599] {
+                let labels = format!("{{verb=\"{verb}\",code=\"{code}\"}}");
+                assert_once(&format!("drover_requests_total{labels} 2"));
+            }
+            assert_once(&format!(
+                "drover_requests_total{{verb=\"{verb}\",code=\"0\"}} 1"
+            ));
+            let open = i32::from(verb != "get");
+            assert_once(&format!("drover_open_streams{{verb=\"{verb}\"}} {open}"));
+            let labels = format!("{{verb=\"{verb}\"}}");
+            assert_once(&format!("drover_request_duration_seconds_count{labels} 1"));
+        }
+        assert_once("drover_tunnel_bytes_total{direction=\"to_cluster\"} 6");
+        assert_once("drover_tunnel_bytes_total{direction=\"from_cluster\"} 8");
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::open::{AbortReason, Key, OpenStreams};
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
-use drover_telemetry::{DirectionLabel, Metrics, VerbLabel};
+use drover_telemetry::Metrics;
 
 /// The audit log, the metrics and the registry, which record requests in flight.
 pub(crate) struct RequestRecorder {
@@ -94,11 +94,7 @@ impl InFlightRequest {
             in_memory: AtomicBool::new(false),
         });
         recorder.open.insert(in_flight.key, &in_flight);
-        let open = &recorder.metrics.open_streams;
-        open.get_or_create(&VerbLabel {
-            verb: verb.as_str(),
-        })
-        .inc();
+        recorder.metrics.stream_opened(verb);
         if stream {
             recorder
                 .audit
@@ -256,20 +252,12 @@ impl Drop for InFlightRequest {
         self.recorder.open.remove(self.key);
         let metrics = &self.recorder.metrics;
         let verb = self.subject.verb;
-        metrics
-            .open_streams
-            .get_or_create(&VerbLabel {
-                verb: verb.as_str(),
-            })
-            .dec();
+        metrics.stream_closed(verb);
         let code = StatusCode::from_u16(self.code.load(Ordering::Relaxed)).ok();
         metrics.request_ended(verb, code);
         if matches!(self.permit.target(), Target::Cluster(_)) {
             let (up, down) = self.bytes();
-            for (direction, bytes) in [("to_cluster", up), ("from_cluster", down)] {
-                let label = DirectionLabel { direction };
-                metrics.tunnel_bytes.get_or_create(&label).inc_by(bytes);
-            }
+            metrics.tunnel_transferred(up, down);
         }
         let record = self.record(Stage::End, self.outcome());
         self.recorder.audit.add(record);
