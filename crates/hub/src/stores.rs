@@ -19,6 +19,7 @@ use kube::{Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -228,8 +229,9 @@ impl Stores {
 
     /// Returns the sync state and the age of the stores.
     pub fn health(&self) -> StoresHealth {
+        let now = Instant::now();
         let kinds = self.kinds();
-        let ages = kinds.iter().map(|store| store.age());
+        let ages = kinds.iter().map(|store| store.age(now));
         StoresHealth {
             synced: kinds.iter().all(|store| store.is_synced()),
             oldest: ages.max().unwrap_or_default(),

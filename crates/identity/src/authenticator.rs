@@ -255,7 +255,7 @@ impl Authenticator {
         if self.is_idle_now(&token, now) {
             return Err(IdentifyError::Expired);
         }
-        self.last_use.record(&token);
+        self.last_use.record(&token, now);
         Ok(identity)
     }
 

@@ -34,9 +34,8 @@ pub struct LastUse {
 }
 
 impl LastUse {
-    /// Records the current time as the last use of a token.
-    pub fn record(&self, token: &Token) {
-        let now = Timestamp::now();
+    /// Records `now` as the last use of a token.
+    pub fn record(&self, token: &Token, now: Timestamp) {
         if !needs_write(token, now) {
             return;
         }
@@ -140,15 +139,15 @@ mod tests {
     fn last_use_of_a_token_is_not_written_while_the_stored_time_is_recent() {
         let last_use = LastUse::default();
         let mut used = token("bcdfghjkmnpq", "uid");
-        last_use.record(&used);
-        last_use.record(&used);
+        last_use.record(&used, Timestamp::now());
+        last_use.record(&used, Timestamp::now());
         assert_eq!(last_use.pending.lock().len(), 1);
         last_use.pending.lock().clear();
         used.status = Some(TokenStatus {
             last_used_at: Some(Time(Timestamp::now())),
             ..TokenStatus::default()
         });
-        last_use.record(&used);
+        last_use.record(&used, Timestamp::now());
         assert!(last_use.pending.lock().is_empty());
     }
 }

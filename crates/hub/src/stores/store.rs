@@ -82,8 +82,8 @@ pub(super) trait AnyStore {
     /// Reports whether the kind has been listed once.
     fn is_synced(&self) -> bool;
 
-    /// Returns the time since the last response of the hub's watch.
-    fn age(&self) -> Duration;
+    /// Returns the time from the last response of the hub's watch to `now`.
+    fn age(&self, now: Instant) -> Duration;
 
     /// Replaces all objects with an empty list.
     fn clear(&self);
@@ -94,8 +94,8 @@ impl<K: ResourceExt> AnyStore for Store<K> {
         self.is_synced()
     }
 
-    fn age(&self) -> Duration {
-        self.age()
+    fn age(&self, now: Instant) -> Duration {
+        self.age_at(now)
     }
 
     fn clear(&self) {
@@ -175,8 +175,13 @@ impl<K: ResourceExt> Store<K> {
 
     /// Returns the time since the last response of the hub's watch.
     pub fn age(&self) -> Duration {
+        self.age_at(Instant::now())
+    }
+
+    fn age_at(&self, now: Instant) -> Duration {
         let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
-        self.shared.started.elapsed().saturating_sub(contact)
+        let since = now.saturating_duration_since(self.shared.started);
+        since.saturating_sub(contact)
     }
 
     /// Waits a bounded time until the store contains the written object or a newer version. Returns

@@ -172,7 +172,7 @@ async fn idle_session_is_valid_after_a_use_that_is_not_yet_stored() {
     let headers = cookie(issued.token.expose_secret());
     let refused = authenticator.identify(head(&headers)).await;
     assert!(matches!(refused, Err(IdentifyError::NoSession)));
-    last_use.record(&object);
+    last_use.record(&object, Timestamp::now());
     assert!(authenticator.identify(head(&headers)).await.is_ok());
 }
 

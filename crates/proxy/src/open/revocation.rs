@@ -200,7 +200,7 @@ fn withdrawn(
             let token = stores.tokens.by_name(token_id);
             // An open request counts as use of a session. The user interface displays the last use.
             if let Some(token) = token.as_deref().filter(|t| t.spec.idle_seconds.is_some()) {
-                last_use.record(token);
+                last_use.record(token, now);
             }
             match valid_person(user, token.as_deref(), stores, now) {
                 Ok(person) => has_roles(&person, provenance, (stores, grants), now),
