@@ -12,7 +12,7 @@ use http::header::{
 use thiserror::Error;
 
 use crate::identity::Account;
-use crate::names::KubernetesIdentity;
+use crate::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, KubernetesIdentity};
 
 /// Header `Impersonate-User`: name of the impersonated user.
 pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -45,7 +45,17 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
         .collect();
-    for name in nominated.iter().chain(&HOP_BY_HOP) {
+    for name in &nominated {
+        headers.remove(name);
+    }
+    remove_if(headers, |name| HOP_BY_HOP.contains(name));
+}
+
+/// Removes all headers for whose names `matches` returns true. Does not allocate if no header
+/// matches.
+fn remove_if(headers: &mut HeaderMap, matches: impl Fn(&HeaderName) -> bool) {
+    let removed: Vec<HeaderName> = headers.keys().filter(|n| matches(n)).cloned().collect();
+    for name in &removed {
         headers.remove(name);
     }
 }
@@ -56,16 +66,20 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
 pub fn strip_inbound(headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);
     crate::credential::strip_websocket_bearer(headers);
-    let claims: Vec<HeaderName> = headers.keys().filter(|n| is_claim(n)).cloned().collect();
-    for name in &claims {
-        headers.remove(name);
-    }
+    remove_if(headers, is_claim);
 }
 
 /// Reports whether a header can claim an identity for the request.
 fn is_claim(name: &HeaderName) -> bool {
     // Some servers treat `_` as `-` (CVE-2025-64484), so compare both spellings.
     let name = name.as_str();
+    // Most headers begin with a different letter than each of the names and prefixes below.
+    if !matches!(
+        name.as_bytes(),
+        [b'a' | b'c' | b'd' | b'f' | b'i' | b'x', ..]
+    ) {
+        return false;
+    }
     let starts = |prefix: &str| {
         name.len() >= prefix.len()
             && name
@@ -135,7 +149,22 @@ fn value(text: &str, field: &'static str) -> Result<HeaderValue, Unrepresentable
     HeaderValue::from_str(text).map_err(|_| Unrepresentable(field))
 }
 
+/// Header of [`EXTRA_TOKEN_ID`].
+const TOKEN_ID_HEADER: HeaderName =
+    HeaderName::from_static("impersonate-extra-management.drover.dev%2ftoken-id");
+/// Header of [`EXTRA_DISPLAY_NAME`].
+const DISPLAY_NAME_HEADER: HeaderName =
+    HeaderName::from_static("impersonate-extra-management.drover.dev%2fdisplay-name");
+
 fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
+    match key {
+        EXTRA_TOKEN_ID => Ok(TOKEN_ID_HEADER),
+        EXTRA_DISPLAY_NAME => Ok(DISPLAY_NAME_HEADER),
+        key => encoded_extra_name(key),
+    }
+}
+
+fn encoded_extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
     let name = format!("{IMPERSONATE_EXTRA}{}", percent_encode(key));
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))
 }
@@ -143,6 +172,9 @@ fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
 /// Encodes the value of an extra for a header. Replaces invalid characters with `?`, because extras
 /// are for display only.
 fn extra_value(text: &str) -> Result<HeaderValue, Unrepresentable> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return value(text.trim(), "extra's value");
+    }
     let printable: String = text
         .chars()
         .map(|c| if matches!(c, ' '..='~') { c } else { '?' })
@@ -169,7 +201,7 @@ mod tests {
     use drover_api::ids::UserUid;
 
     use super::*;
-    use crate::names::{EXTRA_TOKEN_ID, GroupName, UserName};
+    use crate::names::{GroupName, UserName};
 
     fn map(pairs: &[(&str, &str)]) -> HeaderMap {
         pairs
@@ -212,6 +244,13 @@ mod tests {
         let mut remaining: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         remaining.sort_unstable();
         assert_eq!(remaining, ["accept", "x-stream-protocol-version"]);
+    }
+
+    #[test]
+    fn constant_extra_header_names_are_equal_to_encoded_names() {
+        for key in [EXTRA_TOKEN_ID, EXTRA_DISPLAY_NAME] {
+            assert_eq!(extra_name(key), encoded_extra_name(key), "{key}");
+        }
     }
 
     #[test]

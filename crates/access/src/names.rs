@@ -30,7 +30,7 @@ pub struct UserName(String);
 impl UserName {
     /// Creates the name of the user with this UID.
     pub fn of(uid: &UserUid) -> Self {
-        Self(format!("{USER_PREFIX}{uid}"))
+        Self([USER_PREFIX, uid.as_str()].concat())
     }
 
     /// Parses a name from a request. Returns `None` if the name is not the name of a Drover user.

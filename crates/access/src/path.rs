@@ -68,7 +68,7 @@ impl ClusterPath {
             rest => rest.to_owned(),
         };
         check_api_path(rest.split('?').next().unwrap_or_default())?;
-        let rest = rest.parse().map_err(|_| PathError::Ambiguous)?;
+        let rest = PathAndQuery::try_from(rest).map_err(|_| PathError::Ambiguous)?;
         Ok(Self { cluster, rest })
     }
 }
@@ -93,6 +93,16 @@ pub(crate) fn check_api_path(path: &str) -> Result<(), PathError> {
     // A URI parser interprets an empty first segment as an authority.
     if !path.starts_with('/') || path.starts_with("//") {
         return Err(PathError::Ambiguous);
+    }
+    // Most paths contain no encoded byte, parameter or invalid byte.
+    let special = |b: u8| matches!(b, b'%' | b';' | b'\\') || b.is_ascii_control();
+    if !path.bytes().any(special) {
+        let dotted = path.split('/').any(|segment| matches!(segment, "." | ".."));
+        return if dotted {
+            Err(PathError::DotSegment)
+        } else {
+            Ok(())
+        };
     }
     for segment in path.split('/') {
         let mut plain = Vec::with_capacity(segment.len());

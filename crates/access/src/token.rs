@@ -22,6 +22,10 @@ const ID_ALPHABET: &[u8; 16] = b"bcdfghjkmnpqrstv";
 const ID_LEN: usize = 12;
 /// Number of characters in a secret: 160 bits.
 const SECRET_LEN: usize = 32;
+/// Prefix of a stored hash.
+const HASH_PREFIX: &[u8; 7] = b"sha256:";
+/// Length of a stored hash: the prefix and 64 hexadecimal digits.
+const HASH_LEN: usize = HASH_PREFIX.len() + 64;
 /// Number of random bytes for [`issue`].
 pub const ENTROPY_BYTES: usize = 32;
 
@@ -89,11 +93,8 @@ impl<F: Family> Bearer<F> {
 
     /// Reports whether the hash of the secret equals the stored hash. Compares in constant time.
     pub fn matches(&self, stored: &TokenHash) -> bool {
-        hash(self.secret.expose_secret())
-            .0
-            .as_bytes()
-            .ct_eq(stored.0.as_bytes())
-            .into()
+        let presented = hash_text(self.secret.expose_secret());
+        presented.ct_eq(stored.0.as_bytes()).into()
     }
 }
 
@@ -198,16 +199,21 @@ fn spread(bytes: &[u8]) -> String {
 }
 
 fn hash(secret: &str) -> TokenHash {
+    TokenHash(hash_text(secret).map(char::from).iter().collect())
+}
+
+/// Returns `sha256:` and the hexadecimal digits of the secret's hash.
+fn hash_text(secret: &str) -> [u8; HASH_LEN] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = digest::digest(&digest::SHA256, secret.as_bytes());
-    let mut text = String::with_capacity(71);
-    text.push_str("sha256:");
-    for byte in digest.as_ref() {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(DIGITS[usize::from(digit)]));
-        }
+    let mut text = [0; HASH_LEN];
+    let (prefix, digits) = text.split_at_mut(HASH_PREFIX.len());
+    prefix.copy_from_slice(HASH_PREFIX);
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(digest.as_ref()) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
-    TokenHash(text)
+    text
 }
 
 #[cfg(test)]
