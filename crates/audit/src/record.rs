@@ -106,7 +106,7 @@ const METHOD_BYTES: usize = 32;
 
 /// The recorded path and query of a request. The length is limited, because an unauthenticated
 /// client can send a long path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestTarget {
     text: Box<str>,
     whole: usize,

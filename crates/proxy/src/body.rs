@@ -16,27 +16,29 @@ use super::open::AbortReason;
 use crate::open::in_flight::{InFlightRequest, Side};
 
 /// A request body from which the proxy has not read a frame. The proxy can still send the body
-/// through a different tunnel.
+/// through a different tunnel. `None` is an empty body, which needs no memory.
 #[derive(Clone)]
-pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
+pub(super) struct UnreadBody(Option<Arc<Mutex<Option<Body>>>>);
 
 impl UnreadBody {
     pub(super) fn new(body: Body) -> Self {
-        Self(Arc::new(Mutex::new(Some(body))))
+        let is_empty = http_body::Body::is_end_stream(&body);
+        Self((!is_empty).then(|| Arc::new(Mutex::new(Some(body)))))
     }
 
     pub(super) fn is_unread(&self) -> bool {
-        self.0.lock().is_some()
+        self.0.as_ref().is_none_or(|body| body.lock().is_some())
     }
 
     /// Converts the body into a stream that the proxy sends to the cluster.
     pub(super) fn outgoing(&self, in_flight: &Arc<InFlightRequest>) -> RequestBody {
-        let (size, ended) = match &*self.0.lock() {
-            Some(body) => (
+        let body = self.0.as_ref().map(|body| body.lock());
+        let (size, ended) = match body.as_deref() {
+            Some(Some(body)) => (
                 http_body::Body::size_hint(body),
                 http_body::Body::is_end_stream(body),
             ),
-            None => (SizeHint::with_exact(0), true),
+            None | Some(None) => (SizeHint::with_exact(0), true),
         };
         RequestBody {
             unread: self.clone(),
@@ -70,7 +72,8 @@ impl http_body::Body for RequestBody {
             return Poll::Ready(Some(Err(abort_error(reason).into())));
         }
         if this.body.is_none() {
-            this.body = this.unread.0.lock().take();
+            let unread = this.unread.0.as_ref();
+            this.body = unread.and_then(|body| body.lock().take());
         }
         let Some(body) = &mut this.body else {
             return Poll::Ready(None);

@@ -28,8 +28,8 @@ const ATTEMPTS: usize = 3;
 
 /// Properties of a request that are necessary to convert the response.
 pub(super) struct ResponseContext {
-    name: String,
-    host: Option<String>,
+    name: Arc<str>,
+    host: Option<HeaderValue>,
 }
 
 impl Proxy {
@@ -70,7 +70,7 @@ impl Proxy {
         upstream: UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<http::Response<TunnelBody>, Refusal> {
-        let head = upstream.head;
+        let mut head = upstream.head;
         let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), false);
         let unread = UnreadBody::new(upstream.body);
         let mut attempts = Attempts::of(self, &upstream.name);
@@ -80,6 +80,8 @@ impl Proxy {
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = head.uri.clone();
             *request.headers_mut() = head.headers.clone();
+            // The map is empty, and the first attempt uses its memory.
+            *request.extensions_mut() = std::mem::take(&mut head.extensions);
             if let Some(limit) = limit {
                 request.extensions_mut().insert(HeadTimeout(limit));
             }
@@ -178,7 +180,7 @@ impl<'a> Attempts<'a> {
 impl ResponseContext {
     pub(super) fn new(upstream: &UpstreamRequest) -> Self {
         Self {
-            name: upstream.name.clone(),
+            name: Arc::clone(&upstream.name),
             host: upstream.host.clone(),
         }
     }
@@ -226,12 +228,13 @@ impl ResponseContext {
         if !headers.contains_key(LOCATION) {
             return Ok(());
         }
-        match isolation::redirect(status, headers, &prefix(), self.host.as_deref()) {
+        let host = self.host.as_ref().and_then(|host| host.to_str().ok());
+        match isolation::redirect(status, headers, &prefix(), host) {
             Redirect::AsIs => {}
             Redirect::Rewritten(location) => {
                 headers.insert(LOCATION, location);
             }
-            Redirect::Elsewhere => return Err(Refusal::RedirectElsewhere(self.name.clone())),
+            Redirect::Elsewhere => return Err(Refusal::RedirectElsewhere(self.name.to_string())),
         }
         Ok(())
     }

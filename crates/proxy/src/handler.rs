@@ -16,7 +16,7 @@ use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::{ClusterUid, UserUid};
 use http::header::{EXPECT, HOST, RETRY_AFTER};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Uri, Version, request};
+use http::{HeaderMap, HeaderValue, Uri, Version, request};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ struct Admitted {
     /// Path and query of the request to the API server of the cluster or hub.
     rest: PathAndQuery,
     /// Name of the cluster in the request.
-    name: String,
+    name: Arc<str>,
     upgrade: Option<UpgradeRequest>,
     /// The impersonated user (`kubectl --as`), if any.
     acting: Option<UserUid>,
@@ -54,9 +54,9 @@ pub(super) struct UpstreamRequest {
     pub(super) head: request::Parts,
     pub(super) body: Body,
     pub(super) upgrade: Option<UpgradeRequest>,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The client's `Host` header, for rewriting redirects.
-    pub(super) host: Option<String>,
+    pub(super) host: Option<HeaderValue>,
     pub(super) verb: Verb,
 }
 
@@ -98,7 +98,12 @@ impl Proxy {
         let mut subject = subject(&head, id);
         let admitted = match self.admit(&mut head, &mut subject).await {
             Ok(admitted) => admitted,
-            Err(refusal) => return self.refuse_without_permit(refusal, subject, began),
+            Err(refusal) => {
+                if subject.cluster.is_none() {
+                    subject.target = target(&head);
+                }
+                return self.refuse_without_permit(refusal, subject, began);
+            }
         };
         let span = tracing::Span::current();
         span.record("cluster.name", &*admitted.name);
@@ -145,8 +150,9 @@ impl Proxy {
             ClusterName::Local => LOCAL_CLUSTER,
             ClusterName::Named(name) => name,
         };
+        let cluster_name: Arc<str> = name.into();
         subject.cluster = Some(ClusterRef {
-            name: name.into(),
+            name: Arc::clone(&cluster_name),
             uid: None,
         });
         subject.target = RequestTarget::of(path.rest.as_str());
@@ -162,10 +168,9 @@ impl Proxy {
         // 3. Authorization. The error for an unauthorized user does not reveal whether the cluster
         // exists.
         let (permit, uid) = self.permit(&principal, &path.cluster, name)?;
-        subject.cluster = Some(ClusterRef {
-            name: name.into(),
-            uid,
-        });
+        if let Some(cluster) = &mut subject.cluster {
+            cluster.uid = uid;
+        }
         // 4. Impersonation: the target receives the user, or another user if the hub and the
         // cluster allow the impersonation.
         let acting = self.acting_as(&head.headers, &permit, name).await?;
@@ -188,7 +193,7 @@ impl Proxy {
         headers::strip_inbound(&mut head.headers);
         impersonate(&mut head.headers, &permit, acting.as_ref())?;
         Ok(Admitted {
-            name: name.to_owned(),
+            name: cluster_name,
             permit,
             rest: path.rest,
             upgrade,
@@ -204,20 +209,17 @@ impl Proxy {
         cluster: &ClusterName,
         name: &str,
     ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
-        let found = self.find(cluster);
-        let target = match &found {
-            ClusterLookup::Hub => Target::Hub,
-            ClusterLookup::Cluster(uid) => Target::Cluster(uid.clone()),
-            ClusterLookup::Deleting | ClusterLookup::Nothing => {
-                Target::Cluster(ClusterUid::default())
-            }
+        let (target, missing) = match self.find(cluster) {
+            ClusterLookup::Hub => (Target::Hub, None),
+            ClusterLookup::Cluster(uid) => (Target::Cluster(uid), None),
+            ClusterLookup::Deleting => (no_cluster(), Some(Refusal::Deleting(name.to_owned()))),
+            ClusterLookup::Nothing => (no_cluster(), Some(Refusal::NoCluster(name.to_owned()))),
         };
         let permit = self.decide(principal, &target)?;
-        match found {
-            ClusterLookup::Nothing => Err(Refusal::NoCluster(name.to_owned())),
-            ClusterLookup::Deleting => Err(Refusal::Deleting(name.to_owned())),
-            ClusterLookup::Hub => Ok((permit, None)),
-            ClusterLookup::Cluster(uid) => Ok((permit, Some(uid))),
+        match (missing, target) {
+            (Some(refusal), _) => Err(refusal),
+            (None, Target::Hub) => Ok((permit, None)),
+            (None, Target::Cluster(uid)) => Ok((permit, Some(uid))),
         }
     }
 
@@ -313,8 +315,19 @@ enum ClusterLookup {
     Nothing,
 }
 
-fn subject(head: &request::Parts, id: RequestId) -> Subject {
+/// Returns a target that no binding except a binding for all clusters includes.
+fn no_cluster() -> Target {
+    Target::Cluster(ClusterUid::default())
+}
+
+/// Returns the complete path and query of a request, for the record of a request without a valid
+/// cluster path.
+fn target(head: &request::Parts) -> RequestTarget {
     let target = head.uri.path_and_query();
+    RequestTarget::of(target.map_or("/", PathAndQuery::as_str))
+}
+
+fn subject(head: &request::Parts, id: RequestId) -> Subject {
     let source = head.extensions.get::<ConnectInfo<SocketAddr>>();
     Subject {
         id,
@@ -325,7 +338,7 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
         object: None,
         verb: Verb::Other,
         method: short_method(&head.method),
-        target: RequestTarget::of(target.map_or("/", PathAndQuery::as_str)),
+        target: RequestTarget::default(),
     }
 }
 
@@ -365,9 +378,11 @@ fn impersonate(
     }
 }
 
-fn host(head: &request::Parts) -> Option<String> {
-    let authority = head.uri.authority().map(|a| a.as_str().to_owned());
-    authority.or_else(|| Some(head.headers.get(HOST)?.to_str().ok()?.to_owned()))
+fn host(head: &request::Parts) -> Option<HeaderValue> {
+    match head.uri.authority() {
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
+        None => head.headers.get(HOST).cloned(),
+    }
 }
 
 /// Returns the request head for the cluster or hub. Replaces the path with the path on that API
@@ -388,9 +403,8 @@ impl Proxy {
         upstream: UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
-        let target = in_flight.permit().target().clone();
         let sending = async {
-            match &target {
+            match in_flight.permit().target() {
                 // Boxed, because otherwise the future of every request reserves memory for the hub
                 // request.
                 Target::Hub => Box::pin(self.to_hub(upstream, in_flight)).await,
