@@ -19,9 +19,9 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -31,6 +31,8 @@ const SMALL: usize = 1024;
 const CHUNK_SIZE: usize = 1 << 20;
 /// Number of chunks in a response to `/big`.
 const BIG_CHUNKS: usize = 100;
+/// Maximum number of concurrent requests on an HTTP/2 connection, as in kube-apiserver.
+const MAX_STREAMS: u32 = 100;
 
 static PIECE_BYTES: [u8; CHUNK_SIZE] = [b'd'; CHUNK_SIZE];
 
@@ -94,14 +96,15 @@ impl Backend {
         let with_plain = behind.clone();
         tokio::spawn(async move {
             while let Some(stream) = accept(&plain).await {
-                tokio::spawn(serve(TokioIo::new(stream), with_plain.clone()));
+                tokio::spawn(serve(TokioIo::new(stream), with_plain.clone(), false));
             }
         });
         while let Some(stream) = accept(&secure).await {
             let (acceptor, behind) = (acceptor.clone(), behind.clone());
             tokio::spawn(async move {
                 if let Ok(stream) = acceptor.accept(stream).await {
-                    serve(TokioIo::new(stream), behind).await;
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    serve(TokioIo::new(stream), behind, is_http2).await;
                 }
             });
         }
@@ -125,7 +128,7 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     Some(stream)
 }
 
-async fn serve<S>(stream: S, behind: kube::Client)
+async fn serve<S>(stream: S, behind: kube::Client, is_http2: bool)
 where
     S: hyper::rt::Read + hyper::rt::Write + Unpin,
 {
@@ -134,9 +137,16 @@ where
         async move { Ok::<_, Infallible>(answer(request, behind).await) }
     });
     // Ignore errors, because callers can disconnect during a response.
-    let _ = http1::Builder::new()
-        .serve_connection(stream, service)
-        .await;
+    let _ = if is_http2 {
+        http2::Builder::new(TokioExecutor::new())
+            .max_concurrent_streams(MAX_STREAMS)
+            .serve_connection(stream, service)
+            .await
+    } else {
+        http1::Builder::new()
+            .serve_connection(stream, service)
+            .await
+    };
 }
 
 async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
@@ -157,6 +167,8 @@ async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Bo
 async fn forward(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     parts.headers.remove(http::header::HOST);
+    // The client of the API server selects the version of its connection.
+    parts.version = http::Version::default();
     let Ok(body) = body.collect().await else {
         return failure("cannot read the request");
     };

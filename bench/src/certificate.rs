@@ -72,7 +72,7 @@ pub(crate) fn client(path: &Path) -> Result<Arc<ClientConfig>, CertificateError>
     Ok(Arc::new(config))
 }
 
-/// Creates a server configuration for HTTP/1.1.
+/// Creates a server configuration for HTTP/2 and HTTP/1.1.
 pub(crate) fn server(
     certificate: &Path,
     key: &Path,
@@ -83,7 +83,7 @@ pub(crate) fn server(
         .with_no_client_auth()
         .with_single_cert(chain, secret)
         .map_err(unusable(certificate))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 

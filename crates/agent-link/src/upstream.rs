@@ -4,6 +4,7 @@
 //! certificate with the cluster's own CA, follows no redirect, and has no credential.
 
 mod connector;
+mod multiplexer;
 mod pool;
 
 use std::io;
@@ -11,10 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use drover_access::verb::Verb;
 use drover_tunnel::ReadAhead;
 use futures::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery};
-use http::{Request, Response, Uri};
+use http::{Method, Request, Response, Uri};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper_util::rt::TokioIo;
@@ -24,7 +27,8 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use self::connector::Connector;
+use self::connector::{Connector, Offer};
+use self::multiplexer::{Multiplexer, SendError as MultiplexError};
 use self::pool::{IdlePool, Io, PooledConnection, SendError};
 use crate::error_chain::error_chain;
 
@@ -92,6 +96,10 @@ enum Transport {
     /// The agent reaches the API server over TLS.
     Network {
         connector: Connector,
+        /// HTTP/2 connections for short reads. Many requests share a connection, and so share its
+        /// system calls and TLS records.
+        multiplexer: Multiplexer,
+        /// HTTP/1.1 connections for all other requests.
         idle: IdlePool<Io>,
     },
     /// The API server runs in this process, and the agent calls it directly.
@@ -136,6 +144,7 @@ impl Upstream {
         Ok(Self {
             authority: authority.clone(),
             transport: Transport::Network {
+                multiplexer: Multiplexer::new(authority.clone()),
                 connector,
                 idle: IdlePool::default(),
             },
@@ -158,9 +167,24 @@ impl Upstream {
     /// the request.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
         let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
-        let (connector, idle) = match &self.transport {
-            Transport::Network { connector, idle } => (connector, idle),
+        let (connector, multiplexer, idle) = match &self.transport {
+            Transport::Network {
+                connector,
+                multiplexer,
+                idle,
+            } => (connector, multiplexer, idle),
             Transport::InProcess(call) => return Ok(call(request).await),
+        };
+        let request = if is_short_read(&request) {
+            match multiplexer.send(request, connector).await {
+                Ok(response) => return Ok(response.map(boxed)),
+                Err(MultiplexError::Unsent(request)) => request,
+                Err(MultiplexError::Broken(error)) => {
+                    return Err(ForwardError::Broken(error_chain(&error)));
+                }
+            }
+        } else {
+            request
         };
         let request = match idle.send(to_origin(request)).await.map_err(broken)? {
             Ok(response) => return Ok(response.map(boxed)),
@@ -168,7 +192,7 @@ impl Upstream {
         };
         // Boxed, because a new connection is rare and its future is large.
         let opening = Box::pin(async {
-            let io = connector.open().await;
+            let io = connector.open(Offer::Http1).await;
             let io = io.map_err(|error| not_connected(&error))?;
             PooledConnection::new(io).await.map_err(broken)
         });
@@ -184,7 +208,7 @@ impl Upstream {
             return Err(ForwardError::Connect(reason.to_owned()));
         };
         connector
-            .open()
+            .open(Offer::Http1)
             .await
             .map(TokioIo::into_inner)
             .map_err(|error| not_connected(&error))
@@ -204,6 +228,18 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
+/// Returns true for reads without a body that usually end soon. These requests use the shared
+/// HTTP/2 connections. A watch would use a stream of a shared connection for hours. The API server
+/// sends responses of pods and long logs as fast as a connection permits.
+fn is_short_read(request: &Request<Body>) -> bool {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) || !request.body().is_end_stream() {
+        return false;
+    }
+    let (path, query) = (request.uri().path(), request.uri().query());
+    let verb = Verb::of(request.method(), path, query);
+    !verb.is_stream(query) && !matches!(verb, Verb::Proxy | Verb::Log)
+}
+
 /// Removes scheme and authority from the URI, so that the request cannot select a different server.
 fn to_origin(mut request: Request<Body>) -> Request<Body> {
     let path = request.uri().path_and_query().cloned();
@@ -213,16 +249,14 @@ fn to_origin(mut request: Request<Body>) -> Request<Body> {
 }
 
 /// Returns a TLS configuration that trusts only the cluster's CA and has no client certificate.
-fn tls(roots: &[Vec<u8>]) -> Result<Arc<ClientConfig>, rustls::Error> {
+fn tls(roots: &[Vec<u8>]) -> Result<ClientConfig, rustls::Error> {
     let mut store = rustls::RootCertStore::empty();
     for der in roots {
         store.add(CertificateDer::from(der.clone()))?;
     }
-    let mut config = ClientConfig::builder()
+    Ok(ClientConfig::builder()
         .with_root_certificates(store)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+        .with_no_client_auth())
 }
 
 fn not_connected(error: &io::Error) -> ForwardError {
@@ -329,6 +363,36 @@ mod tests {
             let answer = sending.await.unwrap().unwrap();
             let answer = answer.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(answer, "own", "{target}");
+        }
+    }
+
+    #[test]
+    fn only_reads_that_end_soon_use_shared_connections() {
+        for (method, target, body, expected) in [
+            (Method::GET, "/api/v1/pods", "", true),
+            (Method::HEAD, "/livez", "", true),
+            (Method::GET, "/livez", "", true),
+            (Method::GET, "/api/v1/pods", "body", false),
+            (Method::GET, "/api/v1/pods?watch=1", "", false),
+            (Method::GET, "/api/v1/watch/pods", "", false),
+            (Method::GET, "/api/v1/namespaces/a/pods/b/log", "", false),
+            (Method::GET, "/api/v1/namespaces/a/pods/b/exec", "", false),
+            (
+                Method::GET,
+                "/api/v1/namespaces/a/services/b/proxy/",
+                "",
+                false,
+            ),
+            (Method::POST, "/api/v1/pods", "", false),
+            (Method::DELETE, "/api/v1/namespaces/a/pods/b", "", false),
+        ] {
+            let request = Request::builder().method(method.clone()).uri(target);
+            let request = request.body(boxed(Full::from(body))).unwrap();
+            assert_eq!(
+                is_short_read(&request),
+                expected,
+                "{method} {target} {body}"
+            );
         }
     }
 

@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 ///     ──read (the next poll)──► Due ──flush inner──► Idle
 /// ```
 #[derive(Debug)]
-pub(crate) struct Coalesce<S> {
+pub struct Coalesce<S> {
     inner: S,
     flush: Flush,
     /// True if bytes were written since the last flush of `inner`.
@@ -35,7 +35,8 @@ enum Flush {
 }
 
 impl<S> Coalesce<S> {
-    pub(crate) const fn new(inner: S) -> Self {
+    /// Creates a stream without a scheduled flush.
+    pub const fn new(inner: S) -> Self {
         Self {
             inner,
             flush: Flush::Idle,

@@ -52,6 +52,7 @@ mod upgrade_headers;
 pub mod ws;
 
 pub use budget::{Limits, ServerBudget};
+pub use coalesce::Coalesce;
 pub use read_ahead::ReadAhead;
 pub use serve::{ServeError, ServeOptions, serve};
 pub use tunnel::{ClosedReason, OpenOptions, SendError, Tunnel};

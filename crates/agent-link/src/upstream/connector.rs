@@ -31,27 +31,44 @@ pub(super) struct Connector {
     address: Uri,
     tcp: HttpConnector,
     name: ServerName<'static>,
-    tls: TlsConnector,
+    http1: TlsConnector,
+    http2: TlsConnector,
+}
+
+/// The application protocols that a connection offers to the API server (ALPN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// HTTP/1.1 only.
+    Http1,
+    /// HTTP/2, or HTTP/1.1 if the API server does not support HTTP/2.
+    Http2,
 }
 
 impl Connector {
-    /// Creates a connector. `address` is `https://host[:port]`.
-    pub(super) fn new(address: Uri, name: ServerName<'static>, tls: Arc<ClientConfig>) -> Self {
+    /// Creates a connector. `address` is `https://host[:port]`. The connector sets the application
+    /// protocols of `tls`.
+    pub(super) fn new(address: Uri, name: ServerName<'static>, mut tls: ClientConfig) -> Self {
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let http1 = Arc::new(tls.clone());
+        tls.alpn_protocols.insert(0, b"h2".to_vec());
         Self {
             address,
             tcp: tcp(GaiResolver::new()),
             name,
-            tls: tls.into(),
+            http1: http1.into(),
+            http2: Arc::new(tls).into(),
         }
     }
 
-    pub(super) async fn open(&self) -> io::Result<Io> {
+    pub(super) async fn open(&self, offer: Offer) -> io::Result<Io> {
+        let tls = match offer {
+            Offer::Http1 => &self.http1,
+            Offer::Http2 => &self.http2,
+        };
         let attempt = async {
             let connecting = self.tcp.clone().call(self.address.clone());
             let tcp = connecting.await.map_err(io::Error::other)?.into_inner();
-            self.tls
-                .connect(self.name.clone(), ReadAhead::new(tcp))
-                .await
+            tls.connect(self.name.clone(), ReadAhead::new(tcp)).await
         };
         tokio::time::timeout(CONNECT_TIMEOUT, attempt)
             .await
