@@ -178,8 +178,8 @@ impl Upstream {
         let request = if is_short_read(&request) {
             match multiplexer.send(request, connector).await {
                 Ok(response) => return Ok(response.map(boxed)),
-                Err(MultiplexError::Unsent(request)) => request,
-                Err(MultiplexError::Broken(error)) => {
+                Err(MultiplexError::Retry(request)) => request,
+                Err(MultiplexError::Reset(error)) => {
                     return Err(ForwardError::Broken(error_chain(&error)));
                 }
             }

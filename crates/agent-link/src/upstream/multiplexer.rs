@@ -23,8 +23,9 @@ use super::Body;
 use super::connector::{Connector, Offer};
 use crate::error_chain::error_chain;
 
-/// Maximum number of concurrent requests on all connections. Together with the stream window, this
-/// number limits the unread response bytes to 16 MiB.
+/// Maximum number of concurrent requests on all connections, including connections that accept no
+/// new requests. Together with the stream window, this number limits the unread response bytes to
+/// 16 MiB.
 const MAX_STREAMS: usize = 128;
 /// Number of concurrent requests on one connection.
 const STREAMS_PER_CONNECTION: usize = 64;
@@ -32,20 +33,22 @@ const STREAMS_PER_CONNECTION: usize = 64;
 /// fewer streams per connection.
 const MAX_CONNECTIONS: usize = 4;
 /// Number of cancelled requests after which a connection accepts no new requests. API servers close
-/// connections with many cancelled requests, together with the requests of other users.
-const MAX_CANCELLED: usize = 64;
-/// Delay after a failed attempt to open a connection.
+/// connections with many cancelled requests, together with the requests of other users. An API
+/// server can count a cancelled request as running. Therefore the sum of this number and
+/// [`STREAMS_PER_CONNECTION`] is less than kube-apiserver's limit of 100 requests.
+const MAX_CANCELLED: usize = 32;
+/// Delay after an attempt to open a connection or a connection failed.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Delay after the API server selected HTTP/1.1.
 const HTTP1_DELAY: Duration = Duration::from_mins(10);
 
 /// The reason why a request received no response.
 pub(super) enum SendError {
-    /// The API server has not processed the request. The caller can send the request on a different
-    /// connection.
-    Unsent(Request<Body>),
-    /// The connection broke during the request.
-    Broken(h2::Error),
+    /// The request was not sent, or the connection failed before the response head. A read is safe
+    /// (RFC 9110 §9.2.1), so the caller can send the request on a different connection.
+    Retry(Request<Body>),
+    /// The API server reset the request.
+    Reset(h2::Error),
 }
 
 /// The shared connections. Clones share the connections.
@@ -57,7 +60,9 @@ pub(super) struct Multiplexer {
 
 #[derive(Default)]
 struct State {
-    connections: Vec<Shared>,
+    connections: Vec<SharedConnection>,
+    /// Number of requests in flight on all connections, including removed connections.
+    open: usize,
     next_id: u64,
     opening: bool,
     /// Time before which the multiplexer opens no connection.
@@ -65,7 +70,7 @@ struct State {
 }
 
 /// One shared connection.
-struct Shared {
+struct SharedConnection {
     id: u64,
     sender: SendRequest<bytes::Bytes>,
     /// Number of requests in flight.
@@ -90,26 +95,26 @@ impl Multiplexer {
         }
     }
 
-    /// Sends a request without a body on a shared connection. Returns the request if no stream is
-    /// free, or if the API server has not processed the request.
+    /// Sends a read on a shared connection. Returns the request if no stream is free, or if the
+    /// connection failed before the response head.
     pub(super) async fn send(
         &self,
         request: Request<Body>,
         connector: &Connector,
     ) -> Result<Response<ResponseBody>, SendError> {
         let Some((stream, mut sender)) = self.take() else {
-            self.grow(connector);
-            return Err(SendError::Unsent(request));
+            self.open_in_background(connector);
+            return Err(SendError::Retry(request));
         };
         match sender.send_request(self.for_http2(&request), true) {
             Err(_) => {
                 self.remove(stream.id);
-                Err(SendError::Unsent(request))
+                Err(SendError::Retry(request))
             }
             Ok((response, _)) => match response.await {
                 Ok(response) => Ok(response.map(|body| ResponseBody::new(body, stream))),
-                Err(error) if is_unprocessed(&error) => Err(SendError::Unsent(request)),
-                Err(error) => Err(SendError::Broken(error)),
+                Err(error) if is_connection_error(&error) => Err(SendError::Retry(request)),
+                Err(error) => Err(SendError::Reset(error)),
             },
         }
     }
@@ -134,13 +139,15 @@ impl Multiplexer {
     /// Takes a stream of the connection with the fewest requests.
     fn take(&self) -> Option<(Stream, SendRequest<bytes::Bytes>)> {
         let mut state = self.state.lock();
-        state.connections.retain_mut(Shared::is_open);
-        let open: usize = state.connections.iter().map(|shared| shared.open).sum();
+        state.connections.retain_mut(SharedConnection::is_open);
+        if state.open >= MAX_STREAMS {
+            return None;
+        }
         let shared = state
             .connections
             .iter_mut()
             .min_by_key(|shared| shared.open);
-        let shared = shared.filter(|shared| open < MAX_STREAMS && shared.has_room())?;
+        let shared = shared.filter(|shared| shared.has_room())?;
         shared.open += 1;
         shared.last_used = Instant::now();
         let stream = Stream {
@@ -148,11 +155,14 @@ impl Multiplexer {
             id: shared.id,
             complete: false,
         };
-        Some((stream, shared.sender.clone()))
+        let sender = shared.sender.clone();
+        state.open += 1;
+        Some((stream, sender))
     }
 
     fn free(&self, id: u64, complete: bool) {
         let mut state = self.state.lock();
+        state.open -= 1;
         let found = state.connections.iter().position(|shared| shared.id == id);
         let Some(index) = found else {
             return;
@@ -174,12 +184,19 @@ impl Multiplexer {
             .retain(|shared| shared.id != id);
     }
 
-    /// Opens a connection in the background.
-    fn grow(&self, connector: &Connector) {
+    /// Removes a connection after it failed, and delays the next connection.
+    fn remove_failed(&self, id: u64) {
+        self.remove(id);
+        self.state.lock().not_before = Some(Instant::now() + RETRY_DELAY);
+    }
+
+    /// Opens a connection in the background, unless all streams are in use.
+    fn open_in_background(&self, connector: &Connector) {
         {
             let mut state = self.state.lock();
             let early = state.not_before.is_some_and(|time| Instant::now() < time);
-            if state.opening || early || state.connections.len() >= MAX_CONNECTIONS {
+            let full = state.open >= MAX_STREAMS || state.connections.len() >= MAX_CONNECTIONS;
+            if state.opening || early || full {
                 return;
             }
             state.opening = true;
@@ -210,7 +227,9 @@ impl Multiplexer {
             };
             let mut state = multiplexer.state.lock();
             state.opening = false;
-            state.not_before = delay.map(|delay| Instant::now() + delay);
+            if let Some(delay) = delay {
+                state.not_before = Some(Instant::now() + delay);
+            }
         });
     }
 
@@ -219,7 +238,7 @@ impl Multiplexer {
         let mut state = self.state.lock();
         state.next_id += 1;
         let id = state.next_id;
-        state.connections.push(Shared {
+        state.connections.push(SharedConnection {
             id,
             sender,
             open: 0,
@@ -237,7 +256,7 @@ impl Multiplexer {
     }
 }
 
-impl Shared {
+impl SharedConnection {
     /// Returns false after the connection failed or the API server sent GOAWAY.
     fn is_open(&mut self) -> bool {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -258,11 +277,12 @@ impl Drop for Stream {
     }
 }
 
-/// Returns true if the API server has not processed the request (RFC 9113 §8.7).
-fn is_unprocessed(error: &h2::Error) -> bool {
-    let reason = error.reason();
-    (error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM))
-        || (error.is_go_away() && error.is_remote() && reason == Some(h2::Reason::NO_ERROR))
+/// Returns true if the connection failed, or if the API server has not processed the request (RFC
+/// 9113 §8.7).
+fn is_connection_error(error: &h2::Error) -> bool {
+    error.is_io()
+        || error.is_go_away()
+        || (error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM))
 }
 
 #[cfg(test)]

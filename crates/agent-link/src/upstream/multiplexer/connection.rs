@@ -25,9 +25,10 @@ const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 const MAX_FRAME: u32 = 64 * 1024 - 64;
 /// Maximum size of the decoded headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 256 * 1024;
-/// Memory for unread DATA frames, in bytes. h2 closes the connection above this limit.
+/// Limit for the overhead of unread DATA frames shorter than 256 bytes. Each such frame counts as
+/// 256 bytes minus its length. Above the limit, h2 closes the connection.
 const FRAME_BUDGET: usize = 64 * 1024 * 1024;
-/// Maximum duration of the HTTP/2 handshake.
+/// Maximum duration until the API server responds to the first ping.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between pings, and timeout of a ping. A ping detects a lost API server.
 const PING: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(10));
@@ -41,29 +42,44 @@ pub(super) enum StartError {
     Timeout,
     #[error("the HTTP/2 handshake failed")]
     Handshake(#[source] h2::Error),
+    #[error("the API server closed the connection")]
+    Closed,
 }
 
 /// Starts HTTP/2 on a connection, adds the connection to the multiplexer, and drives the connection
-/// in a new task.
+/// in a new task. Waits for the response to a ping, because a load balancer can negotiate HTTP/2
+/// without support for it. The API server sends its limit of streams before the response.
 pub(super) async fn start<S>(stream: S, multiplexer: &Multiplexer) -> Result<(), StartError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let handshake = builder().handshake::<_, Bytes>(Coalesce::new(stream));
-    let (sender, mut connection) = timeout(HANDSHAKE_TIMEOUT, handshake)
+    let starting = async {
+        let handshake = builder().handshake::<_, Bytes>(Coalesce::new(stream));
+        let (sender, mut connection) = handshake.await.map_err(StartError::Handshake)?;
+        let mut ping_pong = connection
+            .ping_pong()
+            .expect("a new connection's ping handle is taken only here");
+        tokio::select! {
+            ended = &mut connection => {
+                return Err(ended.map_or_else(StartError::Handshake, |()| StartError::Closed));
+            }
+            pong = ping_pong.ping(Ping::opaque()) => pong.map_err(StartError::Handshake)?,
+        };
+        Ok((sender, connection, ping_pong))
+    };
+    let (sender, connection, ping_pong) = timeout(HANDSHAKE_TIMEOUT, starting)
         .await
-        .map_err(|_| StartError::Timeout)?
-        .map_err(StartError::Handshake)?;
-    let ping_pong = connection
-        .ping_pong()
-        .expect("a new connection's ping handle is taken only here");
+        .map_err(|_| StartError::Timeout)??;
     let id = multiplexer.add(sender);
     let multiplexer = multiplexer.clone();
     tokio::spawn(async move {
-        if let Err(error) = drive(connection, ping_pong, id, &multiplexer).await {
-            tracing::debug!(%error, "HTTP/2 connection to the API server ended");
+        match drive(connection, ping_pong, id, &multiplexer).await {
+            Ok(()) => multiplexer.remove(id),
+            Err(error) => {
+                tracing::debug!(%error, "HTTP/2 connection to the API server ended");
+                multiplexer.remove_failed(id);
+            }
         }
-        multiplexer.remove(id);
     });
     Ok(())
 }

@@ -17,8 +17,8 @@ use crate::upstream::boxed;
 
 const CHUNK: usize = 1024;
 
-/// An API server for tests. The response to `/endless` never ends. The response to any other path
-/// contains the path.
+/// An API server for tests. The response to `/endless` never ends. A request for `/silent` receives
+/// no response. The response to any other path contains the path.
 #[derive(Clone, Default)]
 struct ApiServer {
     served: Arc<AtomicUsize>,
@@ -33,8 +33,14 @@ impl ApiServer {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let this = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            this.served.fetch_add(1, Ordering::SeqCst);
-            std::future::ready(Ok::<_, Infallible>(this.answer(&request)))
+            let this = this.clone();
+            async move {
+                this.served.fetch_add(1, Ordering::SeqCst);
+                if request.uri().path() == "/silent" {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, Infallible>(this.answer(&request))
+            }
         });
         let stop = self.stop.clone();
         let serving = tokio::spawn(async move {
@@ -87,11 +93,11 @@ async fn send(multiplexer: &Multiplexer, path: &str) -> Option<Response<Response
     let request = request.body(boxed(Empty::new())).unwrap();
     match multiplexer.send(request, &connector()).await {
         Ok(response) => Some(response),
-        Err(SendError::Unsent(request)) => {
+        Err(SendError::Retry(request)) => {
             assert_eq!(request.headers()["host"], "other");
             None
         }
-        Err(SendError::Broken(error)) => panic!("{error}"),
+        Err(SendError::Reset(error)) => panic!("{error}"),
     }
 }
 
@@ -161,6 +167,52 @@ async fn connection_with_many_cancelled_reads_receives_no_new_requests() {
     }
     drop(body);
     serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn unread_responses_of_removed_connections_count_toward_the_limit() {
+    let (server, multiplexer) = (ApiServer::default(), multiplexer());
+    let mut unread = Vec::new();
+    let mut serving = Vec::new();
+    for _ in 0..MAX_CONNECTIONS {
+        serving.push(server.connect(&multiplexer).await);
+        for _ in 0..STREAMS_PER_CONNECTION - 1 {
+            unread.extend(send(&multiplexer, "/endless").await);
+        }
+        for _ in 0..MAX_CANCELLED {
+            drop(send(&multiplexer, "/endless").await);
+        }
+    }
+    assert_eq!(unread.len(), MAX_STREAMS);
+    drop(unread);
+    assert_eq!(multiplexer.state.lock().open, 0);
+}
+
+#[tokio::test]
+async fn read_is_returned_to_the_caller_if_its_connection_fails() {
+    let (server, multiplexer) = (ApiServer::default(), multiplexer());
+    let serving = server.connect(&multiplexer).await;
+    let reading = send(&multiplexer, "/silent");
+    let failing = async {
+        while server.served.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        serving.abort();
+    };
+    let (response, ()) = tokio::join!(reading, failing);
+    assert!(response.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn connection_without_a_response_to_its_first_ping_is_not_used() {
+    let (near, _far) = tokio::io::duplex(64 * 1024);
+    let multiplexer = multiplexer();
+    let error = connection::start(near, &multiplexer).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the API server did not respond within 5 s"
+    );
+    assert!(send(&multiplexer, "/a").await.is_none());
 }
 
 #[tokio::test]
