@@ -74,7 +74,12 @@ impl<'a> Encoding<'a> {
 
     fn finish_chunk(&mut self) {
         self.length += self.current.len();
-        self.chunks.push(std::mem::take(&mut self.current).into());
+        let mut chunk = std::mem::take(&mut self.current);
+        // The memory limits count the length of a chunk, not its capacity.
+        if chunk.capacity() - chunk.len() > chunk.len() / 8 {
+            chunk.shrink_to_fit();
+        }
+        self.chunks.push(chunk.into());
     }
 }
 

@@ -25,7 +25,7 @@ const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 /// Maximum size of the events that wait for distribution, in bytes.
 const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
 
-/// Time per watcher for which the feed collects events after a round. A watcher's write takes
+/// Time per watcher for which the feed collects events before the next round. A watcher's write takes
 /// several times as long.
 const LINGER_PER_WATCHER: Duration = Duration::from_micros(2);
 
@@ -57,6 +57,9 @@ pub(super) struct Feed {
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,
+    /// The last revision of a transaction whose commit has begun. Readers of the database can see
+    /// the revision before the ring contains it.
+    committing: AtomicU64,
     /// The size in bytes of all events in memory, in the ring and in queues.
     held: Arc<AtomicUsize>,
 }
@@ -99,8 +102,15 @@ impl Feed {
             subscribers: Mutex::new(Subscribers::default()),
             dispatched: AtomicU64::new(revision),
             revision: AtomicU64::new(revision),
+            committing: AtomicU64::new(revision),
             held: Arc::default(),
         }
+    }
+
+    /// Records that the commit of a transaction begins. `revision` is the last revision of the
+    /// transaction.
+    pub(super) fn commit_begins(&self, revision: u64) {
+        self.committing.fetch_max(revision, Ordering::SeqCst);
     }
 
     /// Returns the last durable revision.
@@ -217,9 +227,13 @@ impl Feed {
     }
 
     /// Returns the last durable revision if no key below the prefix changed after the revision
-    /// `from`. Returns `None` if a key changed, or if the ring does not contain all changes.
+    /// `from`. Returns `None` if a key changed, or if the ring does not contain all changes that
+    /// readers of the database can see.
     pub(super) fn unchanged(&self, prefix: &str, from: u64) -> Option<u64> {
         let ring = self.ring.lock();
+        if self.committing.load(Ordering::SeqCst) > ring.revision {
+            return None;
+        }
         let mut changes = ring.range_after(from)?;
         let unchanged = changes.all(|event| !event.key().starts_with(prefix));
         unchanged.then_some(ring.revision.max(from))

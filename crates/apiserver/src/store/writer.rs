@@ -250,6 +250,7 @@ impl Writer {
             written.history = written.history.saturating_sub(step.cut_bytes);
             written.step = Some(step);
         }
+        self.feed.commit_begins(written.revision);
         transaction.commit()?;
         Ok(written)
     }

@@ -105,7 +105,7 @@ impl Subscribers {
     }
 
     /// Queues a round for the watchers of a prefix. Ends watchers that are too slow. Returns the
-    /// number of watchers before.
+    /// number of watchers before slow watchers ended.
     pub(super) fn send(
         &mut self,
         prefix: &str,
