@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -114,7 +115,9 @@ impl Selection {
                 "--package" => selection.packages.push(value()?),
                 "--jobs" => {
                     let jobs = value()?;
-                    selection.jobs = jobs.parse().map_err(|_| TestsError::Argument(jobs))?;
+                    let number: NonZeroUsize =
+                        jobs.parse().map_err(|_| TestsError::Argument(jobs))?;
+                    selection.jobs = number.get();
                 }
                 "--" => selection.arguments = arguments.by_ref().collect(),
                 _ => return Err(TestsError::Argument(argument)),

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -88,10 +89,9 @@ pub fn run(
                 let _ = sender.send((index, execute(&suite, start, &log, &program)));
             });
         }
-        if !schedule.is_running() {
-            return Ok(outcomes);
-        }
-        let Ok((index, outcome)) = ended.recv() else {
+        let next = schedule.is_running().then(|| ended.recv().ok()).flatten();
+        let Some((index, outcome)) = next else {
+            add_unstarted(schedule.suites(), begin.elapsed(), &mut outcomes);
             return Ok(outcomes);
         };
         print(out, &outcome, &log(folder, &schedule.suites()[index]));
@@ -103,10 +103,25 @@ pub fn run(
     }
 }
 
+/// Adds an outcome for each suite that the schedule never started.
+fn add_unstarted(suites: &[Suite], time: Duration, outcomes: &mut Vec<Outcome>) {
+    for suite in suites {
+        if outcomes.iter().all(|outcome| outcome.name != suite.name) {
+            let reason = "the suites that it waits for did not end".to_owned();
+            outcomes.push(Outcome {
+                verdict: Verdict::NotStarted(reason),
+                ..Outcome::skipped(suite, time, suite.name)
+            });
+        }
+    }
+}
+
 /// Runs the command of a suite until its end, or until twice its budget.
 fn execute(suite: &Suite, start: Duration, log: &Path, program: &Path) -> Outcome {
     let begin = Instant::now();
     let times = log.with_extension("times");
+    // The file exists after an earlier run.
+    let _ = fs::remove_file(&times);
     let status = spawn(suite, log, &times, program);
     let time = begin.elapsed();
     let verdict = match status {
@@ -154,6 +169,8 @@ fn verdict(status: ExitStatus, time: Duration, budget: Duration) -> Verdict {
         Some(0) if time > budget => Verdict::OverBudget,
         Some(0) => Verdict::Passed,
         Some(code) if TIMEOUT_CODES.contains(&code) => Verdict::Killed,
+        // `timeout` sends SIGKILL to its own process group.
+        None if status.signal() == Some(9) => Verdict::Killed,
         _ => Verdict::Failed,
     }
 }
@@ -286,7 +303,6 @@ mod tests {
 
     #[test]
     fn time_over_the_budget_and_the_exit_codes_of_timeout_are_failures() {
-        use std::os::unix::process::ExitStatusExt as _;
         let exited = |code: i32| ExitStatus::from_raw(code << 8);
         let (short, long) = (Duration::from_secs(1), Duration::from_secs(3));
         let budget = Duration::from_secs(2);
@@ -300,5 +316,10 @@ mod tests {
         ] {
             assert_eq!(verdict(exited(code), time, budget), expected, "{code}");
         }
+        // `timeout` sends SIGKILL to its own process group.
+        assert_eq!(
+            verdict(ExitStatus::from_raw(9), long, budget),
+            Verdict::Killed
+        );
     }
 }

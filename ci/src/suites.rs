@@ -89,8 +89,8 @@ pub const SUITES: &[Suite] = &[
         name: "build",
         after: &["libraries", "ui"],
         recorded: Recorded {
-            warm: 160,
-            cold: 270,
+            warm: 200,
+            cold: 360,
         },
         command: "cargo test --workspace --locked --no-run --message-format json-render-diagnostics \
                   >\"$DROVER_SUITES/programs.json\"; cargo build --workspace --locked --bins",
@@ -157,8 +157,8 @@ pub const SUITES: &[Suite] = &[
         group: Group::Check,
         behind: &["build"],
         recorded: Recorded {
-            warm: 120,
-            cold: 150,
+            warm: 200,
+            cold: 360,
         },
         command: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --locked --no-deps",
         ..BUILD
@@ -175,7 +175,7 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "unit",
         cpu: 100,
-        recorded: Recorded::always(220),
+        recorded: Recorded::always(230),
         command: "\"$DROVER_CI\" tests --jobs 2 --lib --bins --test it",
         ..TESTS
     },
@@ -219,7 +219,7 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "kubernetes",
         cpu: 90,
-        recorded: Recorded::always(320),
+        recorded: Recorded::always(420),
         command: "\"$DROVER_CI\" tests --package server --test kubernetes -- --test-threads 5",
         ..KUBERNETES
     },
@@ -228,7 +228,7 @@ pub const SUITES: &[Suite] = &[
         name: "harness",
         cpu: 40,
         resources: &[Node],
-        recorded: Recorded::always(130),
+        recorded: Recorded::always(150),
         command: "\"$DROVER_CI\" tests --package e2e --test kubernetes",
         ..KUBERNETES
     },
@@ -237,7 +237,7 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "e2e",
         cpu: 30,
-        recorded: Recorded::always(300),
+        recorded: Recorded::always(330),
         command: "\"$DROVER_CI\" tests --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access",
         ..KUBERNETES
@@ -247,7 +247,7 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "e2e-embedded",
         cpu: 30,
-        recorded: Recorded::always(260),
+        recorded: Recorded::always(330),
         command: "DROVER_TEST_HUB=embedded \"$DROVER_CI\" tests --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access \
                   --skip proxy_forwards_requests_while_the_hub_is_down --skip demoted_administrator",
@@ -258,7 +258,7 @@ pub const SUITES: &[Suite] = &[
         after: &["build", "go-programs", "images"],
         cpu: 50,
         resources: &[Node],
-        recorded: Recorded::always(180),
+        recorded: Recorded::always(220),
         command: "\"$DROVER_CI\" tests --test pods",
         ..KUBERNETES
     },
@@ -267,7 +267,7 @@ pub const SUITES: &[Suite] = &[
         after: &["build", "go-programs", "images"],
         cpu: 50,
         resources: &[Node],
-        recorded: Recorded::always(120),
+        recorded: Recorded::always(170),
         command: "\"$DROVER_CI\" tests --test install",
         ..KUBERNETES
     },
@@ -316,6 +316,7 @@ pub const SUITES: &[Suite] = &[
             "docs",
             "examples",
             "fault-vfs",
+            "instructions",
             "layering",
             "windows",
         ],
