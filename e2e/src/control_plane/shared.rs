@@ -58,7 +58,7 @@ impl SharedControlPlane {
             tokio::time::sleep(QUIET.saturating_sub(idle.since.elapsed())).await;
             let mut started = idle.started;
             // A control plane that cannot be restored stops here.
-            if started.restore().await.is_ok() && started.cluster.check().is_ok() {
+            if Box::pin(started.restore()).await.is_ok() && started.cluster.check().is_ok() {
                 return Ok(Self::from(started));
             }
         }
@@ -66,7 +66,8 @@ impl SharedControlPlane {
             name: name.to_owned(),
             ..Options::default()
         };
-        Ok(Self::from(Started::new(options).await?))
+        // Boxed, because the futures of the callers would be large.
+        Ok(Self::from(Box::pin(Started::new(options)).await?))
     }
 }
 

@@ -82,16 +82,16 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
         .expect(403);
     let patch = async |name: &str, change: Value| {
         let path = format!("/v1/users/{name}");
-        let patch = || server.call(Method::PATCH, &path, Some(&bob), Some(change.clone()));
+        let request = || server.call(Method::PATCH, &path, Some(&bob), Some(change.clone()));
         // The server writes the status of a new user at the same time, so a request can conflict.
         for _ in 0..10 {
-            let answer = patch().await;
+            let answer = request().await;
             if answer.code != StatusCode::CONFLICT {
                 return answer;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        patch().await
+        request().await
     };
     patch("eve", json!({ "displayName": "Eve" }))
         .await
