@@ -79,7 +79,7 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    /// The hash of no known password. For an unknown user, the server checks the password against
+    /// A hash with a random output, which matches no known password. For an unknown user, the server checks the password against
     /// this hash, to take the same time as for an existing user.
     dummy_hash: Arc<str>,
 }

@@ -127,7 +127,7 @@ fn split(wasm: &Path, main: &Path, staging: &Path) -> Result<(String, Vec<Chunk>
         let entries = split.prefetch_map.iter().filter(|(_, files)| needs(files));
         let mut entries: Vec<_> = entries.map(|(entry, _)| entry.clone()).collect();
         entries.sort();
-        // A chunk of which no entry function needs a part is empty.
+        // The loader does not load a chunk that no entry function needs.
         if !entries.is_empty() {
             chunks.push(Chunk {
                 wasm: read(&path)?,

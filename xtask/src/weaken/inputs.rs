@@ -77,13 +77,7 @@ fn patched(text: &str) -> BTreeSet<String> {
             line.strip_prefix("--- a/")
                 .or_else(|| line.strip_prefix("+++ b/"))
         })
-        .map(|modules_of_test| {
-            modules_of_test
-                .split('\t')
-                .next()
-                .unwrap_or(modules_of_test)
-                .to_owned()
-        })
+        .map(|path| path.split('\t').next().unwrap_or(path).to_owned())
         .collect()
 }
 

@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: IdleTimeouts = IdleTimeouts {
+    const IDLE_TIMEOUTS: IdleTimeouts = IdleTimeouts {
         idle: Duration::from_mins(1),
         stalled: Duration::from_mins(10),
     };
@@ -172,12 +172,12 @@ mod tests {
     async fn connection_without_authenticated_request_is_closed_when_idle() {
         let activity = Activity::default();
         advance(Duration::from_secs(59)).await;
-        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        assert!(activity.abandoned(IDLE_TIMEOUTS).now_or_never().is_none());
         drop(activity.begin());
         advance(Duration::from_secs(59)).await;
-        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        assert!(activity.abandoned(IDLE_TIMEOUTS).now_or_never().is_none());
         advance(Duration::from_secs(1)).await;
-        assert!(activity.abandoned(PATIENCE).now_or_never().is_some());
+        assert!(activity.abandoned(IDLE_TIMEOUTS).now_or_never().is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -185,16 +185,16 @@ mod tests {
         let activity = Activity::default();
         let request = activity.begin();
         advance(Duration::from_secs(599)).await;
-        assert!(activity.abandoned(PATIENCE).now_or_never().is_none());
+        assert!(activity.abandoned(IDLE_TIMEOUTS).now_or_never().is_none());
         advance(Duration::from_secs(1)).await;
-        assert!(activity.abandoned(PATIENCE).now_or_never().is_some());
+        assert!(activity.abandoned(IDLE_TIMEOUTS).now_or_never().is_some());
         drop(request);
     }
 
     #[tokio::test(start_paused = true)]
     async fn authenticated_connection_stays_open_when_idle() {
         let activity = Activity::default();
-        let mut abandoned = Box::pin(activity.abandoned(PATIENCE));
+        let mut abandoned = Box::pin(activity.abandoned(IDLE_TIMEOUTS));
         assert!((&mut abandoned).now_or_never().is_none());
         activity.authenticated();
         advance(Duration::from_hours(24)).await;
