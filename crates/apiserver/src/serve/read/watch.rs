@@ -174,11 +174,12 @@ async fn interruption(
     tokio::select! {
         biased;
         () = shutdown.cancelled() => Interruption::End,
-        () = sleep_until(deadline) => Interruption::End,
-        () = changed(&mut definitions) => Interruption::Definitions(definitions),
+        // Before the deadline, so that a delayed watch also sends its last bookmark.
         () = sleep_until(bookmark.unwrap_or(deadline)), if bookmark.is_some() => {
             Interruption::Bookmark(definitions)
         }
+        () = sleep_until(deadline) => Interruption::End,
+        () = changed(&mut definitions) => Interruption::Definitions(definitions),
     }
 }
 
@@ -304,6 +305,7 @@ impl Watching {
     fn wait_for_interruption(&mut self, definitions: Definitions) {
         let last = self.last_bookmark.unwrap_or(self.deadline);
         let bookmark = self.bookmarks.then(|| self.next_bookmark.min(last));
+        let bookmark = bookmark.filter(|at| *at < self.deadline);
         let shutdown = self.exchange.shared.shutdown.clone();
         let next = interruption(shutdown, self.deadline, bookmark, definitions);
         self.interruptions.push(Box::pin(next));
@@ -398,5 +400,20 @@ fn ended(end: &WatchEnd, requested: u64) -> ApiError {
         }
         WatchEnd::Closed => ApiError::unavailable("the server is shutting down"),
         WatchEnd::Store(error) => ApiError::internal(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn bookmark_precedes_the_end_of_a_delayed_watch() {
+        let now = Instant::now();
+        let (shutdown, past) = (CancellationToken::new(), now - LAST_BOOKMARK);
+        let next = interruption(shutdown.clone(), now, Some(past), None).await;
+        assert!(matches!(next, Interruption::Bookmark(None)));
+        let next = interruption(shutdown, now, None, None).await;
+        assert!(matches!(next, Interruption::End));
     }
 }
