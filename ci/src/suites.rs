@@ -120,8 +120,8 @@ pub const SUITES: &[Suite] = &[
         group: Group::Check,
         behind: &["build"],
         recorded: Recorded {
-            warm: 180,
-            cold: 500,
+            warm: 350,
+            cold: 560,
         },
         command: "cargo clippy --workspace --locked --all-targets --all-features -- -D warnings",
         ..BUILD
