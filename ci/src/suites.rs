@@ -318,6 +318,8 @@ pub const SUITES: &[Suite] = &[
             "fault-vfs",
             "instructions",
             "layering",
+            // Both suites use the copy of the checkout.
+            "weaken",
             "windows",
         ],
         cpu: 50,

@@ -309,7 +309,7 @@ fn check_unweakened(
 /// The result of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Only the named test failed.
+    /// Only the named tests failed.
     Detected,
     /// Other tests failed, no test failed, or the patch does not compile.
     Undetected,
@@ -337,6 +337,7 @@ fn verify(copy: &Copy, patch: &Patch, deadline: Option<Instant>) -> Result<Verdi
 /// Compares the results with the named test, and describes the result.
 fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (Verdict, String) {
     let test = &patch.test;
+    let expected: BTreeSet<_> = [test].into_iter().chain(&patch.also).collect();
     match outcome {
         Err(error @ SuiteError::TimeLimit { .. }) => (Verdict::NotRun, error.to_string()),
         Err(error) => (Verdict::Undetected, format!("FAILED: {error}")),
@@ -344,7 +345,7 @@ fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (Verdict, Strin
             Verdict::Undetected,
             format!("NOT DETECTED; {test} passes without the defence"),
         ),
-        Ok(Outcome { failed, .. }) if failed.len() == 1 && failed.contains(test) => {
+        Ok(Outcome { failed, .. }) if failed.iter().eq(expected) => {
             (Verdict::Detected, format!("detected by {test}"))
         }
         Ok(Outcome { failed, .. }) => {

@@ -50,6 +50,8 @@ pub(crate) struct Patch {
     pub(crate) suite: Suite,
     /// Name of the test that must fail.
     pub(crate) test: String,
+    /// Name of a second test that must fail, because it also depends on the defence.
+    pub(crate) also: Option<String>,
 }
 
 impl Patch {
@@ -91,6 +93,7 @@ impl Patch {
                 target,
             },
             test: field("Test")?,
+            also: field("Also").ok(),
             name,
             text,
         })
