@@ -232,6 +232,25 @@ async fn idle_unauthenticated_connections_are_closed_and_other_clients_are_serve
     assert!(!read_all(&mut slow).await.contains("200"));
 }
 
+#[tokio::test]
+async fn connection_with_incomplete_headers_is_closed_at_the_header_timeout() {
+    // The idle timeouts would also close the connection.
+    let idle_timeouts = IdleTimeouts {
+        idle: 10 * SOON,
+        stalled: 10 * SOON,
+    };
+    let server = Listening::start(Limits {
+        idle_timeouts,
+        ..QUICK
+    })
+    .await;
+    let mut slow = server.connect(b"http/1.1").await;
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: local")
+        .await
+        .unwrap();
+    assert!(!read_all(&mut slow).await.contains("200"));
+}
+
 /// Connects from this local address. Returns the status and the connection if the server responds.
 async fn answered_from(
     server: &Listening,
