@@ -79,8 +79,8 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    /// A hash with a random output, which matches no known password. For an unknown user, the server checks the password against
-    /// this hash, to take the same time as for an existing user.
+    /// A hash with a random output, which matches no known password. For an unknown user, the server
+    /// checks the password against this hash, to take the same time as for an existing user.
     dummy_hash: Arc<str>,
 }
 
