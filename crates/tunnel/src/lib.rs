@@ -19,6 +19,7 @@
 //! | [`ws`] | a WebSocket as a byte stream: framing, and the handshake of client and server |
 //! | [`mod@serve`] | the end of the agent |
 //! | [`tunnel`] | the end of the server |
+//! | [`client`] | the start of the client's end of an HTTP/2 connection |
 //! | [`budget`] | limits per tunnel and per server |
 //! | [`memory`] | the memory limit of the process |
 //! | [`upgrade`] | exec, attach and port-forward at both ends |
@@ -39,6 +40,7 @@
 
 pub mod body;
 pub mod budget;
+pub mod client;
 mod coalesce;
 pub mod memory;
 pub mod protocol;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::PingPong;
 use h2::client::{Builder, Connection};
-use h2::{Ping, PingPong};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
@@ -18,6 +18,7 @@ use super::meter::{Metered, Traffic};
 use super::sweep::Registry;
 use super::{Shared, Tunnel};
 use crate::budget::{Limits, ServerBudget, TunnelBudget};
+use crate::client::{self, HandshakeError};
 use crate::coalesce::Coalesce;
 use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
@@ -118,23 +119,16 @@ async fn handshake<S>(stream: S, builder: Builder) -> Result<Opened<S>, OpenErro
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let closed = |error| OpenError::Closed(ClosedReason::of(error));
-    let (h2, mut connection) = builder.handshake(stream).await.map_err(closed)?;
-    let mut ping_pong = connection
-        .ping_pong()
-        .expect("a new connection's ping handle is taken only here");
-    // The agent sends its settings before the pong.
-    tokio::select! {
-        biased;
-        ended = &mut connection => {
-            return Err(OpenError::Closed(ended.map_or_else(ClosedReason::of, |()| ClosedReason::ByAgent)));
-        }
-        pong = ping_pong.ping(Ping::opaque()) => pong.map_err(closed)?,
-    };
-    if !h2.is_extended_connect_protocol_enabled() {
+    let opened = client::handshake(stream, &builder).await.map_err(|error| {
+        OpenError::Closed(match error {
+            HandshakeError::Failed(error) => ClosedReason::of(error),
+            HandshakeError::Closed => ClosedReason::ByAgent,
+        })
+    })?;
+    if !opened.0.is_extended_connect_protocol_enabled() {
         return Err(OpenError::NoExtendedConnect);
     }
-    Ok((h2, connection, ping_pong))
+    Ok(opened)
 }
 
 fn builder(options: &OpenOptions) -> Builder {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use drover_tunnel::Coalesce;
+use drover_tunnel::client::{self, HandshakeError};
 use h2::client::{Builder, Connection};
 use h2::{Ping, PingPong, RecvStream};
 use http_body::Frame;
@@ -40,10 +41,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
 pub(super) enum StartError {
     #[error("the API server did not respond within {seconds} s", seconds = HANDSHAKE_TIMEOUT.as_secs())]
     Timeout,
-    #[error("the HTTP/2 handshake failed")]
-    Handshake(#[source] h2::Error),
-    #[error("the API server closed the connection")]
-    Closed,
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
 }
 
 /// Starts HTTP/2 on a connection, adds the connection to the multiplexer, and drives the connection
@@ -53,20 +52,8 @@ pub(super) async fn start<S>(stream: S, multiplexer: &Multiplexer) -> Result<(),
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let starting = async {
-        let handshake = builder().handshake::<_, Bytes>(Coalesce::new(stream));
-        let (sender, mut connection) = handshake.await.map_err(StartError::Handshake)?;
-        let mut ping_pong = connection
-            .ping_pong()
-            .expect("a new connection's ping handle is taken only here");
-        tokio::select! {
-            ended = &mut connection => {
-                return Err(ended.map_or_else(StartError::Handshake, |()| StartError::Closed));
-            }
-            pong = ping_pong.ping(Ping::opaque()) => pong.map_err(StartError::Handshake)?,
-        };
-        Ok((sender, connection, ping_pong))
-    };
+    let builder = builder();
+    let starting = client::handshake(Coalesce::new(stream), &builder);
     let (sender, connection, ping_pong) = timeout(HANDSHAKE_TIMEOUT, starting)
         .await
         .map_err(|_| StartError::Timeout)??;
