@@ -13,6 +13,7 @@
 )]
 
 pub mod agent;
+pub mod amounts;
 #[cfg(feature = "client")]
 pub mod client_error;
 pub mod cluster_state;

@@ -3,10 +3,9 @@
 //! In protocol 1, every line contains all sections. In protocol 2, a line contains only the changed
 //! sections. The line `{}` is a heartbeat.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
+use crate::amounts::Amounts;
 use crate::drift::Drift;
 use crate::kinds::{ComponentHealth, NodeCount, PodCount};
 
@@ -57,14 +56,14 @@ pub struct NodesReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
     /// Sum of the nodes' capacity.
-    pub capacity: BTreeMap<String, String>,
+    pub capacity: Amounts,
     /// Sum of the nodes' allocatable resources.
-    pub allocatable: BTreeMap<String, String>,
+    pub allocatable: Amounts,
     /// Sum of the requests of pods that are assigned to a node and are not finished. `pods` is the
     /// number of these pods.
-    pub requests: BTreeMap<String, String>,
+    pub requests: Amounts,
     /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
-    pub usage: BTreeMap<String, String>,
+    pub usage: Amounts,
 }
 
 /// The rollout of the agent's Deployment.

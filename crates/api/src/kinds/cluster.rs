@@ -1,9 +1,9 @@
 //! Cluster: a managed Kubernetes cluster.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
+
+use crate::amounts::Amounts;
 
 /// The desired state of a managed Kubernetes cluster.
 ///
@@ -105,18 +105,34 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
     /// Sum of the nodes' capacity, as Kubernetes quantities by resource name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub capacity: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Amounts::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(with = "std::collections::BTreeMap<String, String>")
+    )]
+    pub capacity: Amounts,
     /// Sum of the nodes' allocatable resources, as Kubernetes quantities by resource name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub allocatable: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Amounts::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(with = "std::collections::BTreeMap<String, String>")
+    )]
+    pub allocatable: Amounts,
     /// Sum of the requests of pods that are assigned to a node and are not finished, as Kubernetes
     /// quantities by resource name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub requests: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Amounts::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(with = "std::collections::BTreeMap<String, String>")
+    )]
+    pub requests: Amounts,
     /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub usage: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Amounts::is_empty")]
+    #[cfg_attr(
+        feature = "crd",
+        schemars(with = "std::collections::BTreeMap<String, String>")
+    )]
+    pub usage: Amounts,
     /// Health of the cluster's API server and of the checks in `/readyz`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentHealth>,

@@ -1,7 +1,6 @@
 //! Pure functions that truncate reports to the maximum sizes.
 
-use std::collections::BTreeMap;
-
+use drover_api::amounts::Amounts;
 use drover_api::drift::Drift;
 use drover_api::kinds::ComponentHealth;
 use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Report};
@@ -65,7 +64,7 @@ fn names(names: &[String]) -> Vec<String> {
     bounded.map(|name| truncate(name, MAX_CHARS)).collect()
 }
 
-fn amounts(amounts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn amounts(amounts: &Amounts) -> Amounts {
     let bounded = amounts.iter().take(MAX_ENTRIES);
     bounded
         .map(|(name, amount)| (truncate(name, MAX_CHARS), truncate(amount, MAX_CHARS)))

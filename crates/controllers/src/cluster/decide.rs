@@ -120,8 +120,8 @@ fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
         status.pods = nodes.pods;
         status.capacity.clone_from(&nodes.capacity);
         status.allocatable.clone_from(&nodes.allocatable);
-        let others = !status.usage.keys().eq(nodes.usage.keys())
-            || !status.requests.keys().eq(nodes.requests.keys());
+        let others = !status.usage.names().eq(nodes.usage.names())
+            || !status.requests.names().eq(nodes.requests.names());
         if others {
             copy_amounts(status, facts);
         }

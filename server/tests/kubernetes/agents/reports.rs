@@ -57,9 +57,9 @@ async fn nodes_capacity_and_requests_are_reported_in_the_status() {
             async || {
                 let status = rig.status("shop").await;
                 let nodes = status.nodes.unwrap_or_default();
-                let capacity = status.capacity.get("cpu").cloned().unwrap_or_default();
-                if (nodes.ready, nodes.total, capacity.as_str()) == (ready, total, cpu) {
-                    Ok(status.requests.get("cpu").cloned())
+                let capacity = status.capacity.get("cpu").unwrap_or_default();
+                if (nodes.ready, nodes.total, capacity) == (ready, total, cpu) {
+                    Ok(status.requests.get("cpu").map(str::to_owned))
                 } else {
                     Err(format!("{nodes:?} {capacity}"))
                 }
@@ -73,7 +73,7 @@ async fn nodes_capacity_and_requests_are_reported_in_the_status() {
     nodes.delete("b", &DeleteParams::default()).await.unwrap();
     seen(1, 1, "2").await;
     let status = rig.status("shop").await;
-    assert_eq!(status.allocatable["memory"], "512Mi");
+    assert_eq!(status.allocatable.get("memory"), Some("512Mi"));
     assert!(
         status
             .components
