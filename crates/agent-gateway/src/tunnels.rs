@@ -26,6 +26,7 @@ use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::watch;
 
+use self::choice::Candidate;
 pub use self::choice::Health;
 pub use self::client::ANSWER_BYTES;
 use self::client::TunnelService;
@@ -399,9 +400,14 @@ impl ClusterTunnels {
 
     fn choose(&self) -> Result<Arc<TunnelEntry>, NoTunnel> {
         let entries = self.entries.read();
-        let candidates: Vec<_> = entries.iter().map(|entry| entry.candidate()).collect();
+        // An array, because requests must not allocate memory for the selection.
+        let mut candidates = [Candidate::NONE; MAX_TUNNELS];
+        for (candidate, entry) in candidates.iter_mut().zip(&*entries) {
+            *candidate = entry.candidate();
+        }
+        let candidates = &candidates[..entries.len().min(MAX_TUNNELS)];
         let present = self.present.load(Ordering::Relaxed);
-        let chosen = choice::choose(&candidates, present).and_then(|index| entries.get(index));
+        let chosen = choice::choose(candidates, present).and_then(|index| entries.get(index));
         let Some(entry) = chosen else {
             let silent = candidates.iter().any(|candidate| candidate.usable);
             return Err(if silent {

@@ -57,7 +57,7 @@ impl TunnelPair {
         Svc: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
         Svc::Future: Send + 'static,
         Svc::Error: Into<BoxError>,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Unpin + Send + 'static,
         B::Error: Into<BoxError>,
     {
         Self::open_with(service, open_options(), ServeOptions::default()).await
@@ -72,7 +72,7 @@ impl TunnelPair {
         Svc: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
         Svc::Future: Send + 'static,
         Svc::Error: Into<BoxError>,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B: http_body::Body<Data = Bytes> + Unpin + Send + 'static,
         B::Error: Into<BoxError>,
     {
         let (agent, server) = websocket_pair();

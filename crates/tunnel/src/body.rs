@@ -11,16 +11,16 @@ use http_body::{Body, Frame, SizeHint};
 /// h2 closes a connection at its 101st empty DATA frame that does not end a stream. Without this
 /// wrapper, a body with empty frames closes the tunnel for all users.
 #[derive(Debug)]
-pub struct SkipEmpty<B>(Pin<Box<B>>);
+pub struct SkipEmpty<B>(B);
 
 impl<B> SkipEmpty<B> {
     /// Creates a wrapper around `body`.
     pub fn new(body: B) -> Self {
-        Self(Box::pin(body))
+        Self(body)
     }
 }
 
-impl<B: Body> Body for SkipEmpty<B> {
+impl<B: Body + Unpin> Body for SkipEmpty<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -29,7 +29,7 @@ impl<B: Body> Body for SkipEmpty<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         loop {
-            let frame = ready!(self.0.as_mut().poll_frame(cx));
+            let frame = ready!(Pin::new(&mut self.0).poll_frame(cx));
             if let Some(Ok(frame)) = &frame
                 && frame.data_ref().is_some_and(|data| !data.has_remaining())
             {

@@ -102,7 +102,7 @@ struct Usage {
 
 /// Response body that a budget can limit. `inner` is `None` for a rejected request.
 pub(crate) struct Budgeted<B> {
-    inner: Option<Pin<Box<B>>>,
+    inner: Option<B>,
     share: Option<Share>,
 }
 
@@ -115,7 +115,7 @@ struct Share {
 impl<B> Budgeted<B> {
     pub(crate) fn new(inner: B, budget: Option<Arc<ResponseBudget>>) -> Self {
         Self {
-            inner: Some(Box::pin(inner)),
+            inner: Some(inner),
             share: budget.map(|budget| Share {
                 budget,
                 usage: Arc::default(),
@@ -131,7 +131,7 @@ impl<B> Budgeted<B> {
     }
 }
 
-impl<B: Body> Body for Budgeted<B> {
+impl<B: Body + Unpin> Body for Budgeted<B> {
     type Data = Piece<B::Data>;
     type Error = B::Error;
 
@@ -146,7 +146,7 @@ impl<B: Body> Body for Budgeted<B> {
         if let Some(share) = &this.share {
             ready!(share.budget.poll_capacity(&share.usage, cx));
         }
-        let frame = ready!(inner.as_mut().poll_frame(cx));
+        let frame = ready!(Pin::new(inner).poll_frame(cx));
         let share = &this.share;
         Poll::Ready(
             frame.map(|frame| {

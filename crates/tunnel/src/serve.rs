@@ -79,7 +79,7 @@ where
     Svc: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     Svc::Future: Send + 'static,
     Svc::Error: Into<BoxError>,
-    B: Body + Send + 'static,
+    B: Body + Unpin + Send + 'static,
     B::Data: Send,
     B::Error: Into<BoxError>,
 {

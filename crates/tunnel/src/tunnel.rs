@@ -4,6 +4,7 @@ mod body;
 mod driver;
 mod error;
 mod keepalive;
+mod latch;
 mod meter;
 mod open;
 mod pipe;
@@ -29,12 +30,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::BoxError;
 use crate::budget::TunnelBudget;
+use keepalive::Pings;
+use latch::Latch;
 use sweep::Registry;
 
 /// The state that all clones of a [`Tunnel`], the tunnel's streams and its driver share.
@@ -50,12 +51,10 @@ struct Shared {
     /// and closes.
     exhausted: CancellationToken,
     /// Reason why the tunnel closed. The driver sets the reason once.
-    closed: watch::Sender<Option<ClosedReason>>,
+    closed: Latch<ClosedReason>,
     /// Reason why the server closes the tunnel. The driver reads the reason.
-    close: watch::Sender<Option<Arc<str>>>,
-    /// Channel for ping requests. The driver responds to each request with the round-trip time.
-    probes: mpsc::Sender<oneshot::Sender<Duration>>,
-    last_round_trip: Arc<Mutex<Option<Duration>>>,
+    close: Latch<Arc<str>>,
+    pings: Pings,
 }
 
 /// The server's handle of an agent's tunnel. Clones share the tunnel. The tunnel closes after all
@@ -102,7 +101,7 @@ pub enum State {
 impl Tunnel {
     /// Returns the state of the tunnel.
     pub fn state(&self) -> State {
-        if let Some(reason) = &*self.shared.closed.borrow() {
+        if let Some(reason) = self.shared.closed.get() {
             return State::Closed(reason.clone());
         }
         if self.shared.exhausted.is_cancelled() {
@@ -117,31 +116,30 @@ impl Tunnel {
 
     /// Resolves with the reason when the tunnel has closed.
     pub async fn closed(&self) -> ClosedReason {
-        self.shared.closed_reason().await
+        self.shared.closed.wait().await.clone()
     }
 
     /// Closes the tunnel and all its streams. The errors of the users' requests contain `reason`.
     pub fn close(&self, reason: impl Into<Arc<str>>) {
-        self.shared.close.send_if_modified(|current| {
-            let first = current.is_none();
-            if first {
-                *current = Some(reason.into());
-            }
-            first
-        });
+        self.shared.close.set(reason.into());
+    }
+
+    /// Returns the number of running requests.
+    pub fn open_streams(&self) -> usize {
+        self.shared.budget.streams()
     }
 
     /// Returns the statistics of the tunnel since the tunnel opened.
     pub fn stats(&self) -> Stats {
         let shared = &self.shared;
         Stats {
-            open_streams: shared.budget.streams(),
+            open_streams: self.open_streams(),
             buffered_bytes: shared.budget.buffered(),
             bytes_in: shared.traffic.bytes_in(),
             bytes_out: shared.traffic.bytes_out(),
             stalled_streams: shared.registry.stalled(),
             shed_streams: shared.registry.shed(),
-            round_trip: *shared.last_round_trip.lock(),
+            round_trip: shared.pings.round_trip(),
         }
     }
 
@@ -149,26 +147,13 @@ impl Tunnel {
     /// closes first.
     ///
     /// The duration is limited, because an unanswered ping closes the tunnel after the interval and
-    /// timeout of [`Keepalive`](crate::Keepalive).
+    /// timeout of [`Keepalive`](crate::Keepalive). A call during a ping waits for the next ping.
     pub async fn ping(&self) -> Result<Duration, ClosedReason> {
-        let (answer, answered) = oneshot::channel();
-        if self.shared.probes.send(answer).await.is_ok()
-            && let Ok(round_trip) = answered.await
-        {
-            return Ok(round_trip);
+        tokio::select! {
+            biased;
+            reason = self.shared.closed.wait() => Err(reason.clone()),
+            round_trip = self.shared.pings.request() => Ok(round_trip),
         }
-        Err(self.closed().await)
-    }
-}
-
-impl Shared {
-    async fn closed_reason(&self) -> ClosedReason {
-        let mut closed = self.closed.subscribe();
-        let reason = closed.wait_for(Option::is_some).await;
-        reason
-            .ok()
-            .and_then(|reason| reason.clone())
-            .unwrap_or(ClosedReason::Dropped)
     }
 }
 

@@ -265,7 +265,7 @@ fn with_versions(status: &Status) -> Response {
     response
 }
 
-/// Waits for the upgrade of the connection, then runs the tunnel until it closes.
+/// Waits for the upgrade of the connection, then starts the tasks of the tunnel.
 async fn serve(state: RegistrationState, proved: AuthenticatedAgent, upgrade: OnUpgrade) {
     let AuthenticatedAgent {
         cluster,
@@ -274,20 +274,21 @@ async fn serve(state: RegistrationState, proved: AuthenticatedAgent, upgrade: On
         ..
     } = proved;
     let replica = agent.replica.clone();
-    // Boxed, because this task runs as long as the tunnel and must not reserve memory for opening
-    // the tunnel.
-    let opening = Box::pin(open(&state, &name, &replica, upgrade));
-    let Some((tunnel, driver)) = opening.await else {
+    let Some((tunnel, driver)) = open(&state, &name, &replica, upgrade).await else {
         return;
     };
     let driver = tokio::spawn(driver);
     let attached = state.tunnels.attach(cluster, agent, tunnel);
     tracing::info!(cluster = name, replica, "agent connected");
-    match driver.await {
-        Ok(reason) => tracing::info!(cluster = name, replica, %reason, "agent tunnel closed"),
-        Err(error) => tracing::error!(cluster = name, replica, %error, "tunnel task failed"),
-    }
-    drop(attached);
+    // A separate task, because this task runs as long as the tunnel and must not reserve memory
+    // for opening the tunnel.
+    tokio::spawn(async move {
+        match driver.await {
+            Ok(reason) => tracing::info!(cluster = name, replica, %reason, "agent tunnel closed"),
+            Err(error) => tracing::error!(cluster = name, replica, %error, "tunnel task failed"),
+        }
+        drop(attached);
+    });
 }
 
 async fn open(

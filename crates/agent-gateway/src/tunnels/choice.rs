@@ -105,6 +105,16 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
 }
 
+impl Candidate {
+    /// A placeholder that is never selected.
+    pub(super) const NONE: Self = Self {
+        id: 0,
+        health: Health::Silent,
+        open_streams: 0,
+        usable: false,
+    };
+}
+
 /// Minimum difference in the number of open streams after which new requests move to a different
 /// tunnel.
 const LEAD: usize = 16;

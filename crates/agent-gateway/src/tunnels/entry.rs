@@ -60,7 +60,7 @@ impl TunnelEntry {
         Candidate {
             id: self.id,
             health: self.health(),
-            open_streams: self.tunnel.stats().open_streams,
+            open_streams: self.tunnel.open_streams(),
             usable: self.tunnel.state() == State::Open,
         }
     }

@@ -62,7 +62,13 @@ impl http_body::Body for Body {
         };
         if !this.data_ended {
             match ready!(stream.poll_chunk(cx)) {
-                Some(Ok(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                Some(Ok(data)) => {
+                    // Ends the stream without another poll. Later calls then need no lock.
+                    if stream.is_end_stream() {
+                        this.finish();
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
                 Some(Err(error)) => {
                     this.finish();
                     return Poll::Ready(Some(Err(error)));

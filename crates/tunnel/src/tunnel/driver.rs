@@ -26,21 +26,24 @@ const DRAIN_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Driver(Pin<Box<dyn Future<Output = ClosedReason> + Send>>);
 
 pub(super) struct Parts<S> {
-    pub(super) connection: Connection<S, Bytes>,
+    /// Boxed, because the future of the driver contains several copies of its parts.
+    pub(super) connection: Box<Connection<S, Bytes>>,
     pub(super) prober: Prober,
     pub(super) sweep_every: Duration,
     pub(super) shared: Arc<Shared>,
 }
 
 impl Driver {
-    pub(super) fn new<S>(parts: Parts<S>) -> Self
+    pub(super) fn new<S>(mut parts: Parts<S>) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let guard = Guard(Arc::clone(&parts.shared));
         Self(Box::pin(async move {
-            let reason = drive(parts).await;
-            guard.close(reason.clone());
+            let reason = drive(&mut parts).await;
+            // The connection closes before tasks continue that wait for the end of the tunnel.
+            drop(parts);
+            guard.0.closed.set(reason.clone());
             reason
         }))
     }
@@ -60,33 +63,30 @@ impl std::fmt::Debug for Driver {
     }
 }
 
-async fn drive<S>(parts: Parts<S>) -> ClosedReason
+async fn drive<S>(parts: &mut Parts<S>) -> ClosedReason
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Parts {
-        mut connection,
+        connection,
         prober,
         sweep_every,
         shared,
     } = parts;
-    let mut close = shared.close.subscribe();
     tokio::select! {
         biased;
-        ended = &mut connection => match ended {
+        ended = connection => match ended {
             Err(error) => ClosedReason::of(error),
             // Only the driver still has references: all handles and streams were dropped.
-            Ok(()) if Arc::strong_count(&shared) <= 2 => ClosedReason::Dropped,
+            Ok(()) if Arc::strong_count(shared) <= 2 => ClosedReason::Dropped,
             Ok(()) => ClosedReason::ByAgent,
         },
-        Ok(reason) = close.wait_for(Option::is_some) => {
-            reason.clone().map_or(ClosedReason::Dropped, ClosedReason::ByServer)
-        }
-        () = exhausted(&shared) => ClosedReason::ByServer(
+        reason = shared.close.wait() => ClosedReason::ByServer(Arc::clone(reason)),
+        () = exhausted(shared) => ClosedReason::ByServer(
             "the tunnel reached its maximum number of requests; the agent reconnects".into(),
         ),
-        reason = prober.run() => reason,
-        () = sweep(&shared, sweep_every) => ClosedReason::Dropped,
+        reason = prober.run(shared) => reason,
+        () = sweep(shared, *sweep_every) => ClosedReason::Dropped,
     }
 }
 
@@ -116,21 +116,9 @@ async fn sweep(shared: &Shared, every: Duration) {
 /// Marks the tunnel as closed when the driver ends or is dropped.
 struct Guard(Arc<Shared>);
 
-impl Guard {
-    fn close(&self, reason: ClosedReason) {
-        self.0.closed.send_if_modified(|closed| {
-            let first = closed.is_none();
-            if first {
-                *closed = Some(reason);
-            }
-            first
-        });
-    }
-}
-
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.close(ClosedReason::Dropped);
+        self.0.closed.set(ClosedReason::Dropped);
         self.0.budget.close();
     }
 }

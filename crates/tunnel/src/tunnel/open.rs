@@ -6,14 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::PingPong;
 use h2::client::{Builder, Connection};
-use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::driver::{Driver, Parts};
 use super::error::{ClosedReason, OpenError};
-use super::keepalive::Prober;
+use super::keepalive::{Pings, Prober};
+use super::latch::Latch;
 use super::meter::{Metered, Traffic};
 use super::sweep::Registry;
 use super::{Shared, Tunnel};
@@ -22,8 +21,6 @@ use crate::client::{self, HandshakeError};
 use crate::coalesce::Coalesce;
 use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
-/// Maximum number of queued ping requests. If the queue is full, callers wait.
-const PROBE_QUEUE: usize = 16;
 /// Size of the HPACK table for response headers, in bytes. Most response headers of API servers
 /// differ each time. A larger table would use memory in each idle tunnel without a benefit.
 const HEADER_TABLE: u32 = 512;
@@ -80,27 +77,21 @@ impl Tunnel {
             tokio::time::timeout(limit, handshake(stream, builder(&options)))
                 .await
                 .map_err(|_| OpenError::Timeout(limit))??;
-        let (probes, probe_requests) = mpsc::channel(PROBE_QUEUE);
-        let last_round_trip = Arc::new(Mutex::new(None));
         let shared = Arc::new(Shared {
             budget: TunnelBudget::new(options.limits, options.server),
-            traffic: Arc::clone(&traffic),
+            traffic,
             registry: Arc::new(Registry::new(options.stall_after)),
             renew_after: options.renew_after,
             exhausted: CancellationToken::new(),
-            closed: watch::Sender::new(None),
-            close: watch::Sender::new(None),
-            probes,
-            last_round_trip: Arc::clone(&last_round_trip),
+            closed: Latch::new(),
+            close: Latch::new(),
+            pings: Pings::default(),
         });
         let driver = Driver::new(Parts {
-            connection,
+            connection: Box::new(connection),
             prober: Prober {
                 ping_pong,
                 options: options.keepalive,
-                traffic,
-                probes: probe_requests,
-                last_round_trip,
             },
             sweep_every: options.sweep_every,
             shared: Arc::clone(&shared),

@@ -65,10 +65,10 @@ impl Tunnel {
                 .or_insert_with(|| HeaderValue::from(length));
         }
         let started = self.start(head, bodyless)?;
-        let (cancel, cancelled) = oneshot::channel();
         let sending = if bodyless {
             Sending::Done
         } else {
+            let (cancel, cancelled) = oneshot::channel();
             let sending = pipe(Box::pin(body), started.send, cancelled);
             spawn_unless_done(Box::pin(sending));
             Sending::Pipe { _cancel: cancel }
@@ -118,7 +118,7 @@ impl Tunnel {
     }
 
     fn start(&self, mut head: request::Parts, end: bool) -> Result<Started, SendError> {
-        if let Some(reason) = &*self.shared.closed.borrow() {
+        if let Some(reason) = self.shared.closed.get() {
             return Err(SendError::Closed(reason.clone()));
         }
         if self.shared.exhausted.is_cancelled() {
@@ -160,7 +160,8 @@ impl Shared {
         };
         match answered {
             Ok(response) => Ok(response),
-            Err(error) => Err(self.response_error(error).await),
+            // Boxed, because otherwise the future of every request reserves memory for the error.
+            Err(error) => Err(Box::pin(self.response_error(error)).await),
         }
     }
 
@@ -190,7 +191,7 @@ impl Shared {
             return SendError::Draining;
         }
         if error.is_io() || error.is_go_away() || error.is_reset() {
-            let known = self.closed.borrow().clone();
+            let known = self.closed.get().cloned();
             return SendError::Closed(known.unwrap_or_else(|| ClosedReason::of(error)));
         }
         SendError::Request(error.to_string())
@@ -210,8 +211,8 @@ impl Shared {
             };
         }
         // The driver sees the same error and sets a more precise reason within this timeout.
-        let known = tokio::time::timeout(Duration::from_secs(1), self.closed_reason()).await;
-        SendError::Lost(known.unwrap_or_else(|_| ClosedReason::of(error)))
+        let known = tokio::time::timeout(Duration::from_secs(1), self.closed.wait()).await;
+        SendError::Lost(known.map_or_else(|_| ClosedReason::of(error), Clone::clone))
     }
 }
 

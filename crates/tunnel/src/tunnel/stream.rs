@@ -3,8 +3,8 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -64,7 +64,8 @@ pub(super) struct Stream {
     read_bytes: AtomicU64,
     reader: AtomicWaker,
     writer: AtomicWaker,
-    aborted: CancellationToken,
+    /// Created at the first use, because only duplex streams and aborts use the token.
+    aborted: OnceLock<CancellationToken>,
     registry: Arc<Registry>,
 }
 
@@ -77,7 +78,7 @@ impl Stream {
             read_bytes: AtomicU64::new(0),
             reader: AtomicWaker::new(),
             writer: AtomicWaker::new(),
-            aborted: CancellationToken::new(),
+            aborted: OnceLock::new(),
             registry: Arc::clone(registry),
         });
         registry.insert(stream.id, &stream);
@@ -115,9 +116,13 @@ impl Stream {
         };
         reset(before, Reason::CANCEL);
         self.registry.remove(self.id);
-        self.aborted.cancel();
+        self.aborted().cancel();
         self.reader.wake();
         self.writer.wake();
+    }
+
+    fn aborted(&self) -> &CancellationToken {
+        self.aborted.get_or_init(CancellationToken::new)
     }
 
     /// Ends the stream on behalf of the user. Resets an unfinished stream with the code `reason`.
@@ -280,7 +285,7 @@ impl TunnelStream {
     /// Returns a token that is cancelled when the server resets the stream. Tasks that wait for the
     /// user can then stop.
     pub fn aborted(&self) -> CancellationToken {
-        self.stream.aborted.clone()
+        self.stream.aborted().clone()
     }
 }
 

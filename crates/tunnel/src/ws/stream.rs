@@ -14,9 +14,9 @@ use super::frame::{self, Control, Decoder, MAX_MESSAGE, Role};
 
 /// Number of unsent bytes in the buffer at which writes wait.
 const HIGH_WATER: usize = MAX_MESSAGE;
-/// Maximum capacity in bytes of an empty buffer. Larger buffers are freed, so that an idle tunnel
-/// needs little memory.
-const MAX_IDLE_CAPACITY: usize = 4 * 1024;
+/// Initial capacity of the write buffer in bytes. An empty buffer is freed, so that an idle tunnel
+/// needs no memory for the buffer.
+const INITIAL_CAPACITY: usize = 4 * 1024;
 
 /// Maximum duration for which a shutdown waits for the peer's close frame.
 const LINGER: Duration = Duration::from_secs(2);
@@ -110,9 +110,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         loop {
             self.queue_pong();
             if self.out.is_empty() {
-                if self.out.capacity() > MAX_IDLE_CAPACITY {
-                    self.out = BytesMut::new();
-                }
+                self.out = BytesMut::new();
                 return Poll::Ready(Ok(()));
             }
             let n = ready!(Pin::new(&mut self.inner).poll_write(cx, &self.out))?;
@@ -192,6 +190,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
             remaining -= n;
             (n > 0 || remaining > 0).then(|| &slice[..n])
         });
+        // Several small frames would otherwise grow the buffer several times.
+        if self.out.capacity() == 0 && length < INITIAL_CAPACITY {
+            self.out.reserve(INITIAL_CAPACITY);
+        }
         self.encoder
             .frame(frame::BINARY, length, slices, &mut self.out);
         Poll::Ready(Ok(length))
