@@ -73,7 +73,7 @@ pub struct Args {
     pub memory_limit: Option<MemorySize>,
 
     /// Number of worker threads
-    #[arg(long, env = "DROVER_AGENT_THREADS", value_name = "NUMBER", default_value_t = 2,
+    #[arg(long, env = "DROVER_AGENT_THREADS", value_name = "NUMBER", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,
 }

@@ -19,7 +19,9 @@ use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use thiserror::Error;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::debug;
 
 use crate::binding::{BindingError, ServerBinding};
@@ -259,13 +261,24 @@ impl<E: Enrollment> Connection<E> {
         });
         let options = self.memory.as_ref();
         let options = options.map_or_else(ServeOptions::default, TunnelMemory::options);
-        let served = serve(tunnel.stream, service, options, ended.clone());
-        tokio::pin!(served);
-        tokio::select! {
-            result = &mut served => return Ok(result?),
-            () = self.binding_change(&tunnel.binding) => ended.cancel(),
+        // A separate task, because this future can be part of the main thread's future. Each poll
+        // of that future needs two context switches, and runs before the requests' tasks, so that
+        // their frames would not be sent together.
+        let served = tokio::spawn(serve(tunnel.stream, service, options, ended.clone()));
+        let mut served = AbortOnDropHandle::new(served);
+        let result = tokio::select! {
+            result = &mut served => result,
+            () = self.binding_change(&tunnel.binding) => {
+                ended.cancel();
+                served.await
+            }
+        };
+        match result.map_err(JoinError::try_into_panic) {
+            Ok(served) => Ok(served?),
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // The runtime has ended the task, because the program ends.
+            Err(Err(_)) => Ok(()),
         }
-        Ok(served.await?)
     }
 
     /// Reads the binding, registers if needed, and opens a tunnel.

@@ -114,7 +114,7 @@ impl Lanes {
             // Boxed, because an upgrade is rare and its future is large.
             Box::pin(self.upgrade(tunnel, request)).await
         } else {
-            self.upstream.send(request.map(boxed)).await
+            self.upstream.send(request).await
         };
         match answer {
             Ok(mut response) => {

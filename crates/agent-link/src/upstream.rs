@@ -17,7 +17,6 @@ use drover_tunnel::ReadAhead;
 use futures::future::BoxFuture;
 use http::uri::{Authority, PathAndQuery};
 use http::{Method, Request, Response, Uri};
-use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper_util::rt::TokioIo;
@@ -165,15 +164,17 @@ impl Upstream {
 
     /// Sends a request to the API server. Uses only the method, path, query, headers and body of
     /// the request.
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
-        let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
+    pub async fn send<B>(&self, request: Request<B>) -> Result<Response<Body>, ForwardError>
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<drover_tunnel::BoxError>> + Send + 'static,
+    {
         let (connector, multiplexer, idle) = match &self.transport {
             Transport::Network {
                 connector,
                 multiplexer,
                 idle,
             } => (connector, multiplexer, idle),
-            Transport::InProcess(call) => return Ok(call(request).await),
+            Transport::InProcess(call) => return Ok(call(request.map(boxed)).await),
         };
         let request = if is_short_read(&request) {
             match multiplexer.send(request, connector).await {
@@ -186,19 +187,8 @@ impl Upstream {
         } else {
             request
         };
-        let request = match idle.send(to_origin(request)).await.map_err(broken)? {
-            Ok(response) => return Ok(response.map(boxed)),
-            Err(request) => request,
-        };
-        // Boxed, because a new connection is rare and its future is large.
-        let opening = Box::pin(async {
-            let io = connector.open(Offer::Http1).await;
-            let io = io.map_err(|error| not_connected(&error))?;
-            PooledConnection::new(io).await.map_err(broken)
-        });
-        let sent = opening.await?.send(request, idle).await;
-        let response = sent.map_err(|SendError { error, .. }| broken(error))?;
-        Ok(response.map(boxed))
+        // Boxed, because most requests use a shared connection and this future is large.
+        Box::pin(send_http1(request.map(boxed), connector, idle)).await
     }
 
     /// Opens a separate connection to the API server for an upgrade.
@@ -220,6 +210,25 @@ impl Upstream {
     }
 }
 
+/// Sends a request on an idle HTTP/1.1 connection, or on a new connection.
+async fn send_http1(
+    request: Request<Body>,
+    connector: &Connector,
+    idle: &IdlePool<Io>,
+) -> Result<Response<Body>, ForwardError> {
+    let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
+    let request = match idle.send(to_origin(request)).await.map_err(broken)? {
+        Ok(response) => return Ok(response.map(boxed)),
+        Err(request) => request,
+    };
+    let io = connector.open(Offer::Http1).await;
+    let io = io.map_err(|error| not_connected(&error))?;
+    let pooled = PooledConnection::new(io).await.map_err(broken)?;
+    let sent = pooled.send(request, idle).await;
+    let response = sent.map_err(|SendError { error, .. }| broken(error))?;
+    Ok(response.map(boxed))
+}
+
 /// Boxes the body of a response or of a tunnelled request.
 pub fn boxed<B>(body: B) -> Body
 where
@@ -231,7 +240,7 @@ where
 /// Returns true for reads without a body that usually end soon. These requests use the shared
 /// HTTP/2 connections. A watch would use a stream of a shared connection for hours. The API server
 /// sends responses of pods and long logs as fast as a connection permits.
-fn is_short_read(request: &Request<Body>) -> bool {
+fn is_short_read<B: http_body::Body>(request: &Request<B>) -> bool {
     if !matches!(*request.method(), Method::GET | Method::HEAD) || !request.body().is_end_stream() {
         return false;
     }

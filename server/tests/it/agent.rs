@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use drover_agent_link::upstream::Upstream;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
@@ -63,7 +64,7 @@ async fn answer(stream: &mut TlsStream<TcpStream>, end: &[u8]) {
 }
 
 async fn post(upstream: &Upstream) -> String {
-    let body = Full::from("body").map_err(Into::into).boxed_unsync();
+    let body = Full::<Bytes>::from("body");
     let request = Request::post("/api/v1/x").body(body).unwrap();
     let response = timeout(SOON, upstream.send(request)).await.unwrap();
     let collected = response.unwrap().into_body().collect().await.unwrap();

@@ -19,7 +19,6 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 pub(super) use self::connection::ResponseBody;
-use super::Body;
 use super::connector::{Connector, Offer};
 use crate::error_chain::error_chain;
 
@@ -43,10 +42,10 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 const HTTP1_DELAY: Duration = Duration::from_mins(10);
 
 /// The reason why a request received no response.
-pub(super) enum SendError {
+pub(super) enum SendError<B> {
     /// The request was not sent, or the connection failed before the response head. A read is safe
     /// (RFC 9110 §9.2.1), so the caller can send the request on a different connection.
-    Retry(Request<Body>),
+    Retry(Request<B>),
     /// The API server reset the request.
     Reset(h2::Error),
 }
@@ -97,11 +96,11 @@ impl Multiplexer {
 
     /// Sends a read on a shared connection. Returns the request if no stream is free, or if the
     /// connection failed before the response head.
-    pub(super) async fn send(
+    pub(super) async fn send<B>(
         &self,
-        request: Request<Body>,
+        request: Request<B>,
         connector: &Connector,
-    ) -> Result<Response<ResponseBody>, SendError> {
+    ) -> Result<Response<ResponseBody>, SendError<B>> {
         let Some((stream, mut sender)) = self.take() else {
             self.open_in_background(connector);
             return Err(SendError::Retry(request));
@@ -121,7 +120,7 @@ impl Multiplexer {
 
     /// Returns the head of a request for HTTP/2, which names the API server in the URI. The
     /// original request stays available for HTTP/1.1.
-    fn for_http2(&self, request: &Request<Body>) -> Request<()> {
+    fn for_http2<B>(&self, request: &Request<B>) -> Request<()> {
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(Scheme::HTTPS);
         parts.authority = Some(self.authority.clone());
@@ -136,18 +135,14 @@ impl Multiplexer {
         head
     }
 
-    /// Takes a stream of the connection with the fewest requests.
+    /// Takes a stream of the first connection with room. Few connections with many requests need
+    /// fewer system calls than many connections with few requests.
     fn take(&self) -> Option<(Stream, SendRequest<bytes::Bytes>)> {
         let mut state = self.state.lock();
-        state.connections.retain_mut(SharedConnection::is_open);
         if state.open >= MAX_STREAMS {
             return None;
         }
-        let shared = state
-            .connections
-            .iter_mut()
-            .min_by_key(|shared| shared.open);
-        let shared = shared.filter(|shared| shared.has_room())?;
+        let shared = state.first_with_room()?;
         shared.open += 1;
         shared.last_used = Instant::now();
         let stream = Stream {
@@ -253,6 +248,25 @@ impl Multiplexer {
         self.state.lock().connections.retain(|shared| {
             shared.id != id || shared.open > 0 || shared.last_used.elapsed() < idle_for
         });
+    }
+}
+
+impl State {
+    /// Returns the first connection that accepts a request. Removes closed connections before it.
+    fn first_with_room(&mut self) -> Option<&mut SharedConnection> {
+        let mut index = 0;
+        while let Some(shared) = self.connections.get_mut(index) {
+            if shared.open >= STREAMS_PER_CONNECTION {
+                index += 1;
+            } else if !shared.is_open() {
+                self.connections.remove(index);
+            } else if shared.has_room() {
+                break;
+            } else {
+                index += 1;
+            }
+        }
+        self.connections.get_mut(index)
     }
 }
 

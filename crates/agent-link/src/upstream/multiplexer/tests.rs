@@ -120,6 +120,24 @@ async fn concurrent_reads_share_one_connection_to_the_configured_api_server() {
 }
 
 #[tokio::test]
+async fn reads_use_the_first_connection_with_a_free_stream() {
+    let (first, second, multiplexer) = (ApiServer::default(), ApiServer::default(), multiplexer());
+    let _serving = first.connect(&multiplexer).await;
+    let _serving_second = second.connect(&multiplexer).await;
+    let served = || [&first, &second].map(|server| server.served.load(Ordering::SeqCst));
+    let mut open = Vec::new();
+    for _ in 0..STREAMS_PER_CONNECTION {
+        open.push(send(&multiplexer, "/endless").await.unwrap());
+    }
+    assert_eq!(served(), [STREAMS_PER_CONNECTION, 0]);
+    text(send(&multiplexer, "/a").await).await;
+    assert_eq!(served(), [STREAMS_PER_CONNECTION, 1]);
+    open.pop();
+    text(send(&multiplexer, "/a").await).await;
+    assert_eq!(served(), [STREAMS_PER_CONNECTION + 1, 1]);
+}
+
+#[tokio::test]
 async fn request_without_a_free_stream_is_returned_to_the_caller() {
     let (server, multiplexer) = (ApiServer::default(), multiplexer());
     assert!(send(&multiplexer, "/a").await.is_none(), "no connection");
