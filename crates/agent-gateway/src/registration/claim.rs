@@ -3,7 +3,8 @@
 //!
 //! Object names are unique on the hub. If two registrations use the same key concurrently, only one
 //! of them creates the claim. After a crash between claim and binding, the same Cluster can
-//! register again.
+//! register again. The caller searches the stores for a Cluster that is bound to the key without a
+//! claim.
 //!
 //! This module never deletes a claim. The hub's garbage collector deletes the claim with its
 //! Cluster. A second Cluster can take over a claim only if the first Cluster can no longer be bound
@@ -16,7 +17,6 @@ use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::proof::PublicKey;
 use drover_api::kinds::Cluster;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::ListParams;
 use kube::{Resource as _, ResourceExt};
 
 use super::decide::bound_key;
@@ -69,8 +69,7 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
         }
         Err(error) => return Err(error),
     }
-    let holder = bound_without_claim(hub, key, cluster).await?;
-    Ok(holder.map_or(Claim::Ours, Claim::OfOther))
+    Ok(Claim::Ours)
 }
 
 /// Returns true if the Cluster with this UID and name is bound to the key, or has no bound key yet.
@@ -84,22 +83,6 @@ async fn may_bind(
     let holder = found.filter(|cluster| cluster.uid().as_ref() == Some(uid));
     let encoded = key.encode();
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
-}
-
-/// Returns a different Cluster that is bound to the key. Keys that an older server version has
-/// bound have no claim. Reads from the hub, because the stores can be out of date.
-async fn bound_without_claim(
-    hub: &Hub,
-    key: &PublicKey,
-    cluster: &Cluster,
-) -> Result<Option<String>, HubError> {
-    let params = ListParams::default();
-    let all = call("list clusters", hub.clusters().list(&params)).await?;
-    let encoded = key.encode();
-    let mut others = all
-        .iter()
-        .filter(|other| bound_key(other) == Some(&encoded) && other.uid() != cluster.uid());
-    Ok(others.next().map(ResourceExt::name_any))
 }
 
 /// Derives the claim's name from the key, so that a key has at most one claim.

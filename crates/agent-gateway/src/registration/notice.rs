@@ -1,16 +1,18 @@
 //! Events on a Cluster for refused and successful registrations and connections.
 
+mod series;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::kinds::Cluster;
-use kube::Resource as _;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::runtime::events::EventType;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use self::series::{EventWriter, Notice};
 use drover_hub::Hub;
 
 /// Minimum interval between two equal events on the same Cluster.
@@ -25,7 +27,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A rate-limited writer of events to the hub.
 pub struct Notices {
-    recorder: Recorder,
+    events: EventWriter,
     written: Mutex<HashMap<(String, &'static str), Instant>>,
     reported: Mutex<HashMap<String, (Instant, Vec<u64>)>>,
 }
@@ -41,43 +43,52 @@ impl std::fmt::Debug for Notices {
 impl Notices {
     /// Creates a writer of events to this hub.
     pub fn new(hub: &Hub) -> Self {
-        let reporter = Reporter {
-            controller: "drover-server".to_owned(),
-            instance: None,
-        };
         Self {
-            recorder: Recorder::new(hub.client(), reporter),
+            events: EventWriter::new(hub.client()),
             written: Mutex::default(),
             reported: Mutex::default(),
         }
     }
 
-    /// Writes a warning from a cluster's agent as an Event, in the background. Per Cluster, the
-    /// server writes each warning at most once a minute, and at most ten warnings a minute.
-    pub fn reported(self: &Arc<Self>, cluster: &Arc<Cluster>, reason: &'static str, note: String) {
+    /// Writes a warning from a cluster's agent as an Event, in the background. Warnings with the
+    /// same subject are equal. Per Cluster, the server writes each warning at most once a minute,
+    /// and at most ten warnings a minute.
+    pub fn reported(
+        self: &Arc<Self>,
+        cluster: &Arc<Cluster>,
+        reason: &'static str,
+        subject: &str,
+        note: String,
+    ) {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
-        if self.may_report(uid, &note, Instant::now()) {
+        let mut hasher = DefaultHasher::new();
+        subject.hash(&mut hasher);
+        let subject = hasher.finish();
+        if self.may_report(uid, subject, Instant::now()) {
             let (this, cluster) = (Arc::clone(self), Arc::clone(cluster));
             tokio::spawn(async move {
-                let warning = EventType::Warning;
-                this.write(&cluster, warning, "Report", reason, &note).await;
+                let notice = Notice {
+                    type_: EventType::Warning,
+                    action: "Report",
+                    reason,
+                    subject,
+                    note: &note,
+                };
+                this.write(&cluster, &notice).await;
             });
         }
     }
 
-    fn may_report(&self, uid: String, note: &str, now: Instant) -> bool {
-        let mut hasher = DefaultHasher::new();
-        note.hash(&mut hasher);
-        let note = hasher.finish();
+    fn may_report(&self, uid: String, subject: u64, now: Instant) -> bool {
         let mut reported = self.reported.lock();
         reported.retain(|_, (since, _)| now.duration_since(*since) < REPEAT_INTERVAL);
         if reported.len() >= MAX_EVENTS && !reported.contains_key(&uid) {
             return false;
         }
-        let (_, notes) = reported.entry(uid).or_insert_with(|| (now, Vec::new()));
-        let fresh = notes.len() < MAX_REPORTED && !notes.contains(&note);
+        let (_, subjects) = reported.entry(uid).or_insert_with(|| (now, Vec::new()));
+        let fresh = subjects.len() < MAX_REPORTED && !subjects.contains(&subject);
         if fresh {
-            notes.push(note);
+            subjects.push(subject);
         }
         fresh
     }
@@ -98,26 +109,19 @@ impl Notices {
         if !self.due(uid, reason, Instant::now()) {
             return;
         }
-        self.write(cluster, type_, "Register", reason, note).await;
+        let notice = Notice {
+            type_,
+            action: "Register",
+            reason,
+            subject: 0,
+            note,
+        };
+        self.write(cluster, &notice).await;
     }
 
-    async fn write(
-        &self,
-        cluster: &Cluster,
-        type_: EventType,
-        action: &str,
-        reason: &'static str,
-        note: &str,
-    ) {
-        let event = Event {
-            type_,
-            reason: reason.to_owned(),
-            note: Some(note.chars().take(1000).collect()),
-            action: action.to_owned(),
-            secondary: None,
-        };
-        let reference = cluster.object_ref(&());
-        let written = self.recorder.publish(&event, &reference);
+    async fn write(&self, cluster: &Cluster, notice: &Notice<'_>) {
+        let reason = notice.reason;
+        let written = self.events.write(cluster, notice);
         match tokio::time::timeout(WRITE_TIMEOUT, written).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, reason, "failed to write an event"),
@@ -148,12 +152,8 @@ mod tests {
             }),
             "default",
         );
-        let reporter = Reporter {
-            controller: "x".into(),
-            instance: None,
-        };
         let notices = Notices {
-            recorder: Recorder::new(client, reporter),
+            events: EventWriter::new(client),
             written: Mutex::default(),
             reported: Mutex::default(),
         };
@@ -167,8 +167,7 @@ mod tests {
         }
         assert!(notices.written.lock().len() <= MAX_EVENTS);
 
-        let may_report =
-            |uid: &str, note: usize, now| notices.may_report(uid.into(), &note.to_string(), now);
+        let may_report = |uid: &str, subject, now| notices.may_report(uid.into(), subject, now);
         let allowed = (0..1000).filter(|n| may_report("a", *n, now)).count();
         assert_eq!(allowed, MAX_REPORTED, "warnings of one agent are limited");
         assert!(

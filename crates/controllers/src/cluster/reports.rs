@@ -1,5 +1,6 @@
 //! Reads the report stream of each connected cluster.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use drover_api::agent::{Lane, REPORT_PATH};
@@ -55,8 +56,11 @@ impl Reconciler for AgentReports {
         let Some(cluster) = self.0.cluster(uid) else {
             return Ok(Action::await_change());
         };
-        let reading = cluster.unless_deleted(read(&cluster));
-        reading.await.unwrap_or(Ok(Action::await_change()))
+        // Pinned, because this task runs as long as the tunnel, and would reserve memory for each
+        // await point that owns the future.
+        let reading = pin!(read(&cluster));
+        let result = cluster.unless_deleted(reading).await;
+        result.unwrap_or(Ok(Action::await_change()))
     }
 
     /// Returns true, because the end of a stream is normal: a stream ends when its tunnel or agent
@@ -99,7 +103,7 @@ async fn stream(
     if !response.status().is_success() {
         return Err(StreamEnd::Refused(response.status()));
     }
-    let mut body = std::pin::pin!(response.into_body());
+    let mut body = pin!(response.into_body());
     let mut lines = Lines::default();
     loop {
         let frame = tokio::time::timeout(SILENT_AFTER, body.frame())
@@ -157,16 +161,19 @@ fn publish(managed: &ManagedCluster, events: &ReportEvents) {
             "the agent rejected {} request(s) on lane {:?}: {} ({})",
             refusal.count, refusal.lane, refusal.message, refusal.reason
         );
-        ("AgentRefused", note)
+        let subject = format!("{:?} {}", refusal.lane, refusal.message);
+        ("AgentRefused", subject, note)
     });
     let warned = events.events.iter().map(|event| {
         let note = format!(
             "{}: {} ({}, {} times)",
             event.regarding, event.message, event.reason, event.count
         );
-        ("ClusterWarning", note)
+        let subject = format!("{} {} {}", event.regarding, event.reason, event.message);
+        ("ClusterWarning", subject, note)
     });
-    for (reason, note) in refused.chain(warned) {
-        managed.controllers.notices.reported(&cluster, reason, note);
+    let notices = &managed.controllers.notices;
+    for (reason, subject, note) in refused.chain(warned) {
+        notices.reported(&cluster, reason, &subject, note);
     }
 }

@@ -142,15 +142,3 @@ async fn key_claim_is_released_when_its_cluster_registers_a_different_key() {
     let c = objects.cluster("c", None);
     assert_eq!(take(&hub, &KEY, &c).await.unwrap(), Claim::Ours);
 }
-
-#[tokio::test]
-async fn cluster_registered_by_an_earlier_version_keeps_its_key() {
-    let objects = Objects::default();
-    let hub = objects.hub();
-    objects.cluster("old", Some(&KEY));
-    let new = objects.cluster("new", None);
-    for _ in 0..2 {
-        let taken = take(&hub, &KEY, &new).await.unwrap();
-        assert_eq!(taken, Claim::OfOther("old".to_owned()));
-    }
-}
