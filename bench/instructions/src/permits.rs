@@ -5,6 +5,7 @@
 mod company;
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use company::Company;
 use drover_access::grants::Grants;
@@ -39,7 +40,7 @@ pub(crate) fn permit_decision() -> Work {
                     expires_at: Timestamp::MAX,
                 },
             };
-            (Principal::User(identity), target.clone())
+            (Principal::User(Arc::new(identity)), target.clone())
         })
         .collect();
     Box::new(move || {

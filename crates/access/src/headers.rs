@@ -104,6 +104,66 @@ fn is_claim(name: &HeaderName) -> bool {
 #[error("cannot write the {value} into a header", value = .0)]
 pub struct Unrepresentable(&'static str);
 
+/// The impersonation headers of an identity. Requests share the memory of the values.
+#[derive(Clone, Debug)]
+pub struct ImpersonationHeaders {
+    single: Vec<(HeaderName, HeaderValue)>,
+    groups: Vec<HeaderValue>,
+    /// The extras of a service account. A key can occur more than once.
+    extras: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl ImpersonationHeaders {
+    /// Returns the headers for a user's identity.
+    pub fn of_user(identity: &KubernetesIdentity) -> Result<Self, Unrepresentable> {
+        let user = value(identity.user().as_str(), "user's name")?;
+        let mut single = Vec::with_capacity(1 + identity.extras().len());
+        single.push((IMPERSONATE_USER, user));
+        for (key, text) in identity.extras() {
+            single.push((extra_name(key)?, extra_value(text)?));
+        }
+        let groups = identity.groups().iter();
+        let groups = groups.map(|group| value(group.as_str(), "group's name"));
+        Ok(Self {
+            single,
+            groups: groups.collect::<Result<_, _>>()?,
+            extras: Vec::new(),
+        })
+    }
+
+    /// Returns the headers for a service account of the hub. The hub adds the account's groups.
+    pub fn of_account(account: &Account) -> Result<Self, Unrepresentable> {
+        let extras = account.extras.iter();
+        let extras =
+            extras.map(|(key, text)| Ok((extra_name(key)?, value(text, "extra's value")?)));
+        Ok(Self {
+            single: vec![
+                (
+                    IMPERSONATE_USER,
+                    value(account.name.as_str(), "account's name")?,
+                ),
+                (IMPERSONATE_UID, value(&account.uid, "account's UID")?),
+            ],
+            groups: Vec::new(),
+            extras: extras.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Sets the headers. Call after [`strip_inbound`].
+    pub fn set(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.single {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers.remove(IMPERSONATE_GROUP);
+        for group in &self.groups {
+            headers.append(IMPERSONATE_GROUP, group.clone());
+        }
+        for (name, value) in &self.extras {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+}
+
 /// Sets the impersonation headers for a user's identity.
 ///
 /// Call after [`strip_inbound`]. After an error, do not forward the request.
@@ -111,37 +171,7 @@ pub fn impersonate(
     headers: &mut HeaderMap,
     identity: &KubernetesIdentity,
 ) -> Result<(), Unrepresentable> {
-    headers.insert(
-        IMPERSONATE_USER,
-        value(identity.user().as_str(), "user's name")?,
-    );
-    headers.remove(IMPERSONATE_GROUP);
-    for group in identity.groups() {
-        headers.append(IMPERSONATE_GROUP, value(group.as_str(), "group's name")?);
-    }
-    for (key, text) in identity.extras() {
-        headers.insert(extra_name(key)?, extra_value(text)?);
-    }
-    Ok(())
-}
-
-/// Sets the impersonation headers for a service account of the hub.
-///
-/// The hub adds the account's groups. Call after [`strip_inbound`]. After an error, do not forward
-/// the request.
-pub fn impersonate_account(
-    headers: &mut HeaderMap,
-    account: &Account,
-) -> Result<(), Unrepresentable> {
-    headers.insert(
-        IMPERSONATE_USER,
-        value(account.name.as_str(), "account's name")?,
-    );
-    headers.insert(IMPERSONATE_UID, value(&account.uid, "account's UID")?);
-    headers.remove(IMPERSONATE_GROUP);
-    for (key, text) in &account.extras {
-        headers.append(extra_name(key)?, value(text, "extra's value")?);
-    }
+    ImpersonationHeaders::of_user(identity)?.set(headers);
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! The authenticated identity of a request.
 
+use std::sync::Arc;
+
 use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{TokenProvider, TokenPurpose};
 use jiff::Timestamp;
@@ -16,7 +18,7 @@ const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
     /// A Drover user.
-    User(Identity),
+    User(Arc<Identity>),
     /// A service account of the hub.
     Account(Account),
 }

@@ -156,6 +156,8 @@ fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use drover_api::ids::ClusterUid;
 
     use super::*;
@@ -231,7 +233,7 @@ mod tests {
                 Err(Denied::PasswordChangeRequired),
             ),
         ] {
-            let principal = Principal::User(identity(principal, purpose, scope));
+            let principal = Principal::User(Arc::new(identity(principal, purpose, scope)));
             let got = decide(&principal, &target, &grants, at(now));
             assert_eq!(
                 got.map(|_| ()),
@@ -246,7 +248,7 @@ mod tests {
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
             .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
-        let principal = Principal::User(identity("ann", TokenPurpose::Api, None));
+        let principal = Principal::User(Arc::new(identity("ann", TokenPurpose::Api, None)));
         let target = Target::Cluster(ClusterUid::new("a"));
         let permit = decide(&principal, &target, &world.gather(), at(1)).unwrap();
         let Holder::User { identity, .. } = permit.holder() else {

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-use serde::{Serialize, Serializer};
-
 use super::Record;
 use super::unauthenticated::{Disposition, Tally, UnauthenticatedCounts};
 
@@ -33,13 +31,12 @@ impl Line {
             Self::Tally(_) => size_of::<Self>(),
         }
     }
-}
 
-impl Serialize for Line {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Appends the line to `out` as one JSON object.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         match self {
-            Self::Record(record) => record.serialize(serializer),
-            Self::Tally(tally) => tally.serialize(serializer),
+            Self::Record(record) => record.write_json(out),
+            Self::Tally(tally) => serde_json::to_writer(out, tally),
         }
     }
 }

@@ -10,7 +10,6 @@ use drover_api::ids::ClusterUid;
 pub use drover_api::rest::{AuditOutcome as Outcome, AuditStage as Stage};
 use http::{HeaderValue, Method};
 use jiff::Timestamp;
-use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::redact::redacted;
@@ -84,7 +83,7 @@ impl From<&Account> for AuditCaller {
 impl From<&Principal> for AuditCaller {
     fn from(principal: &Principal) -> Self {
         match principal {
-            Principal::User(identity) => identity.into(),
+            Principal::User(identity) => (&**identity).into(),
             Principal::Account(account) => account.into(),
         }
     }
@@ -203,41 +202,94 @@ impl Record {
     pub(super) fn truncate_target(&mut self, bytes: usize) {
         Arc::make_mut(&mut self.subject).target.truncate(bytes);
     }
-}
 
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Appends the record to `out` as one JSON object.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
         let subject = &*self.subject;
         let person = subject.person.as_ref();
-        let mut line = serializer.serialize_struct("Record", 20)?;
-        line.serialize_field("time", &subject.received)?;
-        line.serialize_field("stage", &self.stage)?;
-        line.serialize_field("id", &DisplayText(subject.id))?;
-        line.serialize_field("source", &subject.source)?;
-        line.serialize_field("user", &person.map(|p| &*p.name))?;
-        line.serialize_field("userUid", &person.map(|p| &*p.uid))?;
-        line.serialize_field("token", &person.and_then(|p| p.token.as_deref()))?;
-        line.serialize_field("actingAs", &person.and_then(|p| p.acting_as.as_deref()))?;
+        let mut line = JsonObject::new(out);
+        line.value("time", &subject.received)?;
+        line.value("stage", &self.stage)?;
+        line.value("id", &DisplayText(subject.id))?;
+        line.value("source", &subject.source)?;
+        line.text("user", person.map(|p| &*p.name))?;
+        line.text("userUid", person.map(|p| &*p.uid))?;
+        line.text("token", person.and_then(|p| p.token.as_deref()))?;
+        line.text("actingAs", person.and_then(|p| p.acting_as.as_deref()))?;
         let cluster = subject.cluster.as_ref();
-        line.serialize_field("cluster", &cluster.map(|p| &*p.name))?;
-        line.serialize_field("clusterUid", &cluster.and_then(|p| p.uid.as_ref()))?;
-        line.serialize_field("verb", &subject.verb)?;
-        line.serialize_field("method", subject.method.as_str())?;
-        line.serialize_field("path", &redacted(&subject.target.text))?;
+        line.text("cluster", cluster.map(|p| &*p.name))?;
+        let uid = cluster.and_then(|p| p.uid.as_ref());
+        line.text("clusterUid", uid.map(ClusterUid::as_str))?;
+        line.value("verb", &subject.verb)?;
+        line.text("method", Some(subject.method.as_str()))?;
+        line.text("path", Some(&redacted(&subject.target.text)))?;
         if subject.target.is_truncated() {
-            line.serialize_field("pathBytes", &subject.target.whole)?;
+            line.value("pathBytes", &subject.target.whole)?;
         }
         if let Some(object) = &subject.object {
-            line.serialize_field("object", object)?;
+            line.text("object", Some(object))?;
         }
-        line.serialize_field("outcome", &self.outcome)?;
-        line.serialize_field("code", &self.code)?;
-        line.serialize_field("reason", &self.reason)?;
-        line.serialize_field("bytesIn", &self.bytes_in)?;
-        line.serialize_field("bytesOut", &self.bytes_out)?;
-        line.serialize_field("durationMs", &(self.duration.as_secs_f64() * 1e3))?;
-        line.end()
+        line.value("outcome", &self.outcome)?;
+        line.value("code", &self.code)?;
+        line.text("reason", self.reason)?;
+        line.value("bytesIn", &self.bytes_in)?;
+        line.value("bytesOut", &self.bytes_out)?;
+        line.value("durationMs", &(self.duration.as_secs_f64() * 1e3))?;
+        line.end();
+        Ok(())
     }
+}
+
+/// Writes a JSON object. Unlike `serde_json`, does not escape the keys, and copies text without
+/// special characters as a whole. The server writes an object for every request.
+struct JsonObject<'a> {
+    out: &'a mut Vec<u8>,
+    separator: u8,
+}
+
+impl<'a> JsonObject<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        Self {
+            out,
+            separator: b'{',
+        }
+    }
+
+    /// Writes a key, which must not have characters that JSON escapes.
+    fn key(&mut self, key: &'static str) {
+        self.out.extend_from_slice(&[self.separator, b'"']);
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.separator = b',';
+    }
+
+    fn value(&mut self, key: &'static str, value: &impl Serialize) -> serde_json::Result<()> {
+        self.key(key);
+        serde_json::to_writer(&mut *self.out, value)
+    }
+
+    fn text(&mut self, key: &'static str, text: Option<&str>) -> serde_json::Result<()> {
+        let Some(text) = text.filter(|text| is_plain(text)) else {
+            return self.value(key, &text);
+        };
+        self.key(key);
+        self.out.push(b'"');
+        self.out.extend_from_slice(text.as_bytes());
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Reports whether JSON strings contain this text unchanged (RFC 8259 section 7).
+fn is_plain(text: &str) -> bool {
+    // Without an early return, the compiler checks several bytes at a time.
+    text.bytes()
+        .map(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+        .fold(true, |plain, byte| plain & byte)
 }
 
 struct DisplayText<T>(T);
@@ -260,6 +312,21 @@ mod tests {
                 number,
             };
             assert_eq!(HeaderValue::from(id), id.to_string());
+        }
+    }
+
+    #[test]
+    fn every_text_is_written_in_the_same_form_as_by_serde_json() {
+        let ascii = (0..=0x7f).map(|byte| char::from(byte).to_string());
+        let texts = ascii.chain(["", "a b", "ü\u{2028}😀", "a\"b\\c\n\u{1}"].map(str::to_owned));
+        for text in texts {
+            let mut line = Vec::new();
+            let mut object = JsonObject::new(&mut line);
+            object.text("a", Some(&text)).unwrap();
+            object.text("b", None).unwrap();
+            object.end();
+            let expected = format!("{{\"a\":{},\"b\":null}}", serde_json::json!(text));
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
         }
     }
 }

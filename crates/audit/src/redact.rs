@@ -4,6 +4,8 @@
 //! contains only the names of all other parameters. A deny list would not contain the secret
 //! parameters of later Kubernetes versions.
 
+use std::borrow::Cow;
+
 /// The allow list: parameters of the Kubernetes API that describe the request and contain no
 /// secret.
 const PLAIN: [&str; 32] = [
@@ -47,9 +49,9 @@ const HIDDEN: &str = "(hidden)";
 /// Removes possible secrets from a path and its query, and returns the result.
 ///
 /// For a command (`exec`), the result contains the program's name without its arguments.
-pub(super) fn redacted(path_and_query: &str) -> String {
+pub(super) fn redacted(path_and_query: &str) -> Cow<'_, str> {
     let Some((path, query)) = path_and_query.split_once('?') else {
-        return path_and_query.to_owned();
+        return Cow::Borrowed(path_and_query);
     };
     let mut out = String::with_capacity(path_and_query.len());
     out.push_str(path);
@@ -67,7 +69,7 @@ pub(super) fn redacted(path_and_query: &str) -> String {
         out.push('=');
         out.push_str(if plain { value } else { HIDDEN });
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl Writer {
 
 fn line(line: &Line, out: &mut Vec<u8>) {
     let before = out.len();
-    if let Err(error) = serde_json::to_writer(&mut *out, line) {
+    if let Err(error) = line.write_json(out) {
         out.truncate(before);
         tracing::error!(%error, "failed to serialize an audit record");
         return;

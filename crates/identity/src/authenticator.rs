@@ -1,5 +1,7 @@
 //! Maps a request's headers to an [`Identity`] with the in-memory stores.
 
+mod recent;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use kube::ResourceExt;
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
+use self::recent::RecentIdentities;
 use super::accounts::Accounts;
 use super::last_use::{LastUse, MAX_LAG};
 use super::lookup::{Lookup, LookupError, TokenAndUser};
@@ -106,6 +109,7 @@ pub struct Authenticator {
     lookup: Lookup,
     accounts: Accounts,
     last_use: LastUse,
+    recent: Arc<RecentIdentities>,
 }
 
 impl Authenticator {
@@ -117,6 +121,7 @@ impl Authenticator {
             accounts: Accounts::new(hub.clone()),
             hub,
             last_use,
+            recent: Arc::default(),
         }
     }
 
@@ -139,7 +144,7 @@ impl Authenticator {
     /// a rate limit applies.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
-            Claim::User(identity) => Ok(*identity),
+            Claim::User(identity) => Ok(Arc::unwrap_or_clone(identity)),
             Claim::Other(text) if AccountToken::parse(text.expose_secret()).is_some() => {
                 Err(IdentifyError::NoPerson)
             }
@@ -154,7 +159,7 @@ impl Authenticator {
         from: IpAddr,
     ) -> Result<Principal, IdentifyError> {
         let text = match self.person_or_other(head).await? {
-            Claim::User(identity) => return Ok(Principal::User(*identity)),
+            Claim::User(identity) => return Ok(Principal::User(identity)),
             Claim::Other(text) => text,
         };
         let token = AccountToken::parse(text.expose_secret()).ok_or(IdentifyError::Unknown)?;
@@ -211,7 +216,7 @@ impl Authenticator {
             Presented::Bearer(text) => text,
             Presented::Cookie(text) => {
                 let identity = self.identify_session(head, &text).await?;
-                return Ok(Claim::User(Box::new(identity)));
+                return Ok(Claim::User(identity));
             }
         };
         match UserToken::parse(text.expose_secret()) {
@@ -219,7 +224,7 @@ impl Authenticator {
                 let identity = self
                     .identify_person(&bearer, TokenTransport::Bearer)
                     .await?;
-                Ok(Claim::User(Box::new(identity)))
+                Ok(Claim::User(identity))
             }
             None => Ok(Claim::Other(text)),
         }
@@ -230,7 +235,7 @@ impl Authenticator {
         &self,
         head: Head<'_>,
         cookie: &SecretString,
-    ) -> Result<Identity, IdentifyError> {
+    ) -> Result<Arc<Identity>, IdentifyError> {
         let token = UserToken::parse(cookie.expose_secret()).ok_or(IdentifyError::NoSession)?;
         same_origin::check(head, &token)?;
         let found = self.identify_person(&token, TokenTransport::Cookie).await;
@@ -244,14 +249,15 @@ impl Authenticator {
         &self,
         bearer: &UserToken,
         transport: TokenTransport,
-    ) -> Result<Identity, IdentifyError> {
+    ) -> Result<Arc<Identity>, IdentifyError> {
         self.check_memory()?;
         let found = self.matching(bearer).await?;
         let (token, user) = found
             .filter(|(token, _)| transport.allows(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
         let now = Timestamp::now();
-        let identity = decide(&token, user.as_deref(), self.hub.stores(), now)?;
+        let stores = self.hub.stores();
+        let identity = self.recent.identity(&token, user.as_ref(), stores, now)?;
         if self.is_idle_now(&token, now) {
             return Err(IdentifyError::Expired);
         }
@@ -302,7 +308,7 @@ impl Authenticator {
 
 /// The result of parsing a credential.
 enum Claim {
-    User(Box<Identity>),
+    User(Arc<Identity>),
     Other(SecretString),
 }
 

@@ -111,11 +111,13 @@ pub(super) struct ResponseBody<B> {
     in_flight: Arc<InFlightRequest>,
 }
 
-impl<B: http_body::Body> ResponseBody<B> {
-    pub(super) fn new(inner: B, declared: Option<u64>, in_flight: Arc<InFlightRequest>) -> Self {
-        if inner.is_end_stream() {
-            in_flight.complete();
-        }
+impl<B> ResponseBody<B> {
+    /// Creates a body from a body that has not ended.
+    pub(super) const fn new(
+        inner: B,
+        declared: Option<u64>,
+        in_flight: Arc<InFlightRequest>,
+    ) -> Self {
         Self {
             inner,
             declared,

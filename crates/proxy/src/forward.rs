@@ -33,17 +33,18 @@ pub(super) struct ResponseContext {
 }
 
 impl Proxy {
-    /// Sends a request to a cluster over the user lane and returns the response.
+    /// Sends a request to a cluster over the user lane and returns the response. `upstream` is a
+    /// reference, because otherwise the future contains several copies.
     pub(super) async fn to_cluster(
         &self,
         cluster: &ClusterUid,
-        mut upstream: UpstreamRequest,
+        upstream: &mut UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
         let lane = HeaderValue::from_static(Lane::User.as_str());
         let headers = &mut upstream.head.headers;
         headers.insert(HeaderName::from_static(LANE_HEADER), lane);
-        let back = ResponseContext::new(&upstream);
+        let back = ResponseContext::new(upstream);
         let answer = match upstream.upgrade.take() {
             // Boxed, because otherwise the future of every request reserves memory for the upgrade.
             Some(upgrade) => Box::pin(self.switch(cluster, upstream, upgrade)).await?,
@@ -67,12 +68,12 @@ impl Proxy {
     async fn exchange(
         &self,
         cluster: &ClusterUid,
-        upstream: UpstreamRequest,
+        upstream: &mut UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<http::Response<TunnelBody>, Refusal> {
-        let mut head = upstream.head;
+        let head = &mut upstream.head;
         let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), false);
-        let unread = UnreadBody::new(upstream.body);
+        let unread = UnreadBody::new(std::mem::take(&mut upstream.body));
         let mut attempts = Attempts::of(self, &upstream.name);
         loop {
             let chosen = attempts.choose(cluster)?;
@@ -96,10 +97,10 @@ impl Proxy {
     async fn switch(
         &self,
         cluster: &ClusterUid,
-        upstream: UpstreamRequest,
+        upstream: &mut UpstreamRequest,
         upgrade: UpgradeRequest,
     ) -> Result<TargetResponse, Refusal> {
-        let mut head = upstream.head;
+        let head = &mut upstream.head;
         upgrade.set_headers(&mut head.headers);
         let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), true);
         let mut attempts = Attempts::of(self, &upstream.name);

@@ -11,7 +11,7 @@ use drover_access::headers::{self, Unrepresentable};
 use drover_access::identity::Principal;
 use drover_access::names::KubernetesIdentity;
 use drover_access::path::{ClusterName, ClusterPath};
-use drover_access::permit::{self, Denied, Holder, Permit, Target};
+use drover_access::permit::{Denied, Target};
 use drover_api::group::LOCAL_CLUSTER;
 use drover_api::ids::{ClusterUid, UserUid};
 use http::header::{EXPECT, HOST, RETRY_AFTER};
@@ -27,6 +27,7 @@ use super::refusal::Refusal;
 use super::upgrade::UpgradeRequest;
 use super::{Proxy, isolation};
 use crate::open::in_flight::InFlightRequest;
+use crate::permits::GrantedAccess;
 use drover_access::verb::Verb;
 use drover_audit::{
     AuditCaller, ClusterRef, Outcome, REQUEST_ID, Record, RequestId, RequestTarget, Stage, Subject,
@@ -38,7 +39,7 @@ use drover_telemetry::PROXY_TARGET;
 
 /// A request that has passed all security checks.
 struct Admitted {
-    permit: Permit,
+    access: Arc<GrantedAccess>,
     /// Path and query of the request to the API server of the cluster or hub.
     rest: PathAndQuery,
     /// Name of the cluster in the request.
@@ -112,7 +113,7 @@ impl Proxy {
         let stream = admitted.upgrade.is_some() || verb.is_stream(admitted.rest.query());
         let in_flight = InFlightRequest::begin(
             &self.recorder,
-            (admitted.permit, admitted.acting),
+            (admitted.access, admitted.acting),
             subject,
             began,
             stream,
@@ -160,20 +161,24 @@ impl Proxy {
         // 2. Authentication: the request has exactly one valid credential.
         let from = networks::sender(&head.extensions);
         let principal = self.authenticator.principal((&*head).into(), from).await?;
-        subject.person = Some(AuditCaller::from(&principal));
         if let Some(connection) = head.extensions.get::<listen::ConnectionSlot>() {
             connection.authenticated();
         }
         let by_session = principal.is_session();
         // 3. Authorization. The error for an unauthorized user does not reveal whether the cluster
         // exists.
-        let (permit, uid) = self.permit(&principal, &path.cluster, name)?;
+        let access = self.permit(&principal, &path.cluster, name);
+        subject.person = Some(match &access {
+            Ok((access, _)) => access.caller.clone(),
+            Err(_) => AuditCaller::from(&principal),
+        });
+        let (access, uid) = access?;
         if let Some(cluster) = &mut subject.cluster {
             cluster.uid = uid;
         }
         // 4. Impersonation: the target receives the user, or another user if the hub and the
         // cluster allow the impersonation.
-        let acting = self.acting_as(&head.headers, &permit, name).await?;
+        let acting = self.acting_as(&head.headers, &access.permit, name).await?;
         if let (Some(person), Some(acting)) = (&mut subject.person, &acting) {
             person.acting_as = Some(acting.user().to_string());
         }
@@ -191,10 +196,10 @@ impl Proxy {
         // 6. Remove all identity headers of the client, then set Drover's identity headers.
         let upgrade = UpgradeRequest::take(head);
         headers::strip_inbound(&mut head.headers);
-        impersonate(&mut head.headers, &permit, acting.as_ref())?;
+        impersonate(&mut head.headers, &access, acting.as_ref())?;
         Ok(Admitted {
             name: cluster_name,
-            permit,
+            access,
             rest: path.rest,
             upgrade,
             acting: acting.map(|acting| acting.user().uid()),
@@ -208,30 +213,30 @@ impl Proxy {
         principal: &Principal,
         cluster: &ClusterName,
         name: &str,
-    ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
+    ) -> Result<(Arc<GrantedAccess>, Option<ClusterUid>), Refusal> {
         let (target, missing) = match self.find(cluster) {
             ClusterLookup::Hub => (Target::Hub, None),
             ClusterLookup::Cluster(uid) => (Target::Cluster(uid), None),
             ClusterLookup::Deleting => (no_cluster(), Some(Refusal::Deleting(name.to_owned()))),
             ClusterLookup::Nothing => (no_cluster(), Some(Refusal::NoCluster(name.to_owned()))),
         };
-        let permit = self.decide(principal, &target)?;
+        let access = self.decide(principal, &target)?;
         match (missing, target) {
             (Some(refusal), _) => Err(refusal),
-            (None, Target::Hub) => Ok((permit, None)),
-            (None, Target::Cluster(uid)) => Ok((permit, Some(uid))),
+            (None, Target::Hub) => Ok((access, None)),
+            (None, Target::Cluster(uid)) => Ok((access, Some(uid))),
         }
     }
 
     /// Checks whether the user may access the cluster or hub. Recomputes the grants before a
     /// denial, because cached grants may lack a recently created binding.
-    fn decide(&self, principal: &Principal, target: &Target) -> Result<Permit, Denied> {
+    fn decide(&self, principal: &Principal, target: &Target) -> Result<Arc<GrantedAccess>, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
-        match permit::decide(principal, target, &grants, now) {
+        match self.permits.decide(principal, target, &grants, now) {
             Err(Denied::NoBinding) => {
                 let grants = stores.grants.fresh(stores);
-                permit::decide(principal, target, &grants, now)
+                self.permits.decide(principal, target, &grants, now)
             }
             decided => decided,
         }
@@ -367,15 +372,15 @@ fn check_host(head: &request::Parts) -> Result<(), Refusal> {
 /// headers for the user who sends the request.
 fn impersonate(
     headers: &mut HeaderMap,
-    permit: &Permit,
+    access: &GrantedAccess,
     acting: Option<&KubernetesIdentity>,
 ) -> Result<(), Unrepresentable> {
-    match (acting, permit.holder()) {
-        (Some(identity), _) | (None, Holder::User { identity, .. }) => {
-            headers::impersonate(headers, identity)
-        }
-        (None, Holder::Account(account)) => headers::impersonate_account(headers, account),
+    if let Some(identity) = acting {
+        return headers::impersonate(headers, identity);
     }
+    let identity = access.headers.as_ref().map_err(|error| *error)?;
+    identity.set(headers);
+    Ok(())
 }
 
 fn host(head: &request::Parts) -> Option<HeaderValue> {
@@ -400,7 +405,7 @@ fn upstream_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts
 impl Proxy {
     async fn send_on(
         &self,
-        upstream: UpstreamRequest,
+        mut upstream: UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
         let sending = async {
@@ -408,7 +413,7 @@ impl Proxy {
                 // Boxed, because otherwise the future of every request reserves memory for the hub
                 // request.
                 Target::Hub => Box::pin(self.to_hub(upstream, in_flight)).await,
-                Target::Cluster(uid) => self.to_cluster(uid, upstream, in_flight).await,
+                Target::Cluster(uid) => self.to_cluster(uid, &mut upstream, in_flight).await,
             }
         };
         tokio::select! {

@@ -18,6 +18,7 @@ mod handler;
 mod isolation;
 mod local;
 mod open;
+mod permits;
 mod refusal;
 mod timeout;
 mod upgrade;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use self::local::StreamingClient;
 use self::open::in_flight::RequestRecorder;
 pub use self::open::{AbortReason, OpenStreams, run_revocation, shut_down};
+use self::permits::RecentPermits;
 pub use self::refusal::Refusal;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::Audit;
@@ -40,6 +42,7 @@ pub struct Proxy {
     hub: Hub,
     authenticator: Authenticator,
     tunnels: Tunnels,
+    permits: RecentPermits,
     recorder: Arc<RequestRecorder>,
     streaming_client: StreamingClient,
 }
@@ -58,6 +61,7 @@ impl Proxy {
             hub,
             authenticator,
             tunnels,
+            permits: RecentPermits::default(),
             recorder: Arc::new(RequestRecorder {
                 audit,
                 metrics,

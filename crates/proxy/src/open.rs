@@ -4,7 +4,7 @@
 pub(crate) mod in_flight;
 mod revocation;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -82,8 +82,10 @@ impl fmt::Display for AbortReason {
 #[derive(Clone)]
 pub struct OpenStreams(Arc<Inner>);
 
+type Shard = BTreeMap<u64, Weak<InFlightRequest>>;
+
 struct Inner {
-    shards: [Mutex<HashMap<u64, Weak<InFlightRequest>>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     next: AtomicU64,
     count: AtomicUsize,
 }
@@ -155,7 +157,7 @@ impl OpenStreams {
         aborted
     }
 
-    fn shard(&self, key: Key) -> &Mutex<HashMap<u64, Weak<InFlightRequest>>> {
+    fn shard(&self, key: Key) -> &Mutex<Shard> {
         let index = usize::try_from(key.0 % SHARDS as u64).expect("the index is less than SHARDS");
         &self.0.shards[index]
     }

@@ -88,6 +88,20 @@ pub fn check_link(
     check_identity(identity, stores, now)
 }
 
+/// Returns a time until which the checks of a user's identities have the same results as at `now`,
+/// unless the user, a provider or a setting changes. Identities become invalid when their grace
+/// period ends.
+pub fn unchanged_until(user: &User, stores: &Stores, now: Timestamp) -> Timestamp {
+    let grace = grace(stores);
+    let identities = user.status.iter().flat_map(|status| &status.identities);
+    identities
+        .map(|identity| identity.confirmed_at.0.saturating_add(grace))
+        .map(|end| end.unwrap_or(Timestamp::MAX))
+        .filter(|end| *end >= now)
+        .min()
+        .unwrap_or(Timestamp::MAX)
+}
+
 /// Returns the user's identity of the provider with this UID.
 pub fn identity<'a>(user: &'a User, provider: &ProviderUid) -> Option<&'a ProviderIdentity> {
     let mut identities = user.status.iter().flat_map(|status| &status.identities);

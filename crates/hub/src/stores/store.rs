@@ -242,8 +242,13 @@ impl<K: ResourceExt> Store<K> {
         }
     }
 
-    fn tick(&self) {
+    /// Counts a change. Call this method with the write lock of the index, so that every reader of
+    /// the changed objects also reads the new count.
+    fn count_change(&self) {
         self.shared.changes.fetch_add(1, Ordering::Release);
+    }
+
+    fn tick(&self) {
         self.shared.own.tick();
         self.shared.changed.tick();
     }
@@ -298,7 +303,11 @@ impl<K: ResourceExt> Store<K> {
             by_uid.insert(uid.unwrap_or_default(), Arc::clone(&object));
             by_name.insert(name, object);
         }
-        *self.shared.index.write() = Index { by_name, by_uid };
+        {
+            let mut index = self.shared.index.write();
+            *index = Index { by_name, by_uid };
+            self.count_change();
+        }
         self.shared.synced.store(true, Ordering::Release);
         self.touch();
         self.tick_all();
@@ -316,6 +325,7 @@ impl<K: ResourceExt> Store<K> {
                 index.by_uid.remove(old);
             }
             index.by_uid.insert(uid.clone(), object);
+            self.count_change();
             before
         };
         self.touch();
@@ -332,6 +342,7 @@ impl<K: ResourceExt> Store<K> {
             let gone = index.by_name.remove(name);
             let gone = gone.and_then(|old| old.uid()).unwrap_or_default();
             index.by_uid.remove(&gone);
+            self.count_change();
             gone
         };
         self.touch();

@@ -12,6 +12,7 @@ use http::StatusCode;
 use tokio::time::Instant;
 
 use crate::open::{AbortReason, Key, OpenStreams};
+use crate::permits::GrantedAccess;
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
 use drover_telemetry::Metrics;
 
@@ -27,7 +28,7 @@ pub(crate) struct RequestRecorder {
 /// The request body, the response body or upgraded stream, and the task that waits for the response
 /// hold references. Dropping the last reference ends the request and writes its audit record.
 pub(crate) struct InFlightRequest {
-    permit: Permit,
+    access: Arc<GrantedAccess>,
     acting: Option<UserUid>,
     subject: Arc<Subject>,
     began: Instant,
@@ -69,14 +70,14 @@ impl InFlightRequest {
     /// impersonated user, if any.
     pub(crate) fn begin(
         recorder: &Arc<RequestRecorder>,
-        (permit, acting): (Permit, Option<UserUid>),
+        (access, acting): (Arc<GrantedAccess>, Option<UserUid>),
         subject: Subject,
         began: Instant,
         stream: bool,
     ) -> Arc<Self> {
         let verb = subject.verb;
         let in_flight = Arc::new(Self {
-            permit,
+            access,
             acting,
             subject: Arc::new(subject),
             began,
@@ -104,7 +105,7 @@ impl InFlightRequest {
     }
 
     pub(crate) fn permit(&self) -> &Permit {
-        &self.permit
+        &self.access.permit
     }
 
     /// Returns the impersonated user. Returns `None` without impersonation.
@@ -255,7 +256,7 @@ impl Drop for InFlightRequest {
         metrics.stream_closed(verb);
         let code = StatusCode::from_u16(self.code.load(Ordering::Relaxed)).ok();
         metrics.request_ended(verb, code);
-        if matches!(self.permit.target(), Target::Cluster(_)) {
+        if matches!(self.permit().target(), Target::Cluster(_)) {
             let (up, down) = self.bytes();
             metrics.tunnel_transferred(up, down);
         }
