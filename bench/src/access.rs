@@ -62,7 +62,7 @@ impl Access {
             turns.push(decide(&company, &grants, turn)?);
         }
         let mut figures = Figures::default();
-        figures.add("decision_us", median(&turns), Goal::AtMost(20.0));
+        figures.add("decision_us", median(&turns), Goal::AtMost(5.0));
         figures.add("decision_rss_mib", mib, Goal::None);
         figures.add("gather_ms", median(&gathering), Goal::None);
         figures.note(format!(

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use drover_tunnel::{Coalesce, ReadAhead};
 use futures::StreamExt as _;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -22,6 +23,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::BufWriter;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -33,6 +35,8 @@ const CHUNK_SIZE: usize = 1 << 20;
 const BIG_CHUNKS: usize = 100;
 /// Maximum number of concurrent requests on an HTTP/2 connection, as in kube-apiserver.
 const MAX_STREAMS: u32 = 100;
+/// Size of the write buffer of an HTTP/2 connection, in bytes, as in Go's HTTP/2 server.
+const WRITE_BUFFER: usize = 4 * 1024;
 
 static PIECE_BYTES: [u8; CHUNK_SIZE] = [b'd'; CHUNK_SIZE];
 
@@ -102,9 +106,17 @@ impl Backend {
         while let Some(stream) = accept(&secure).await {
             let (acceptor, behind) = (acceptor.clone(), behind.clone());
             tokio::spawn(async move {
-                if let Ok(stream) = acceptor.accept(stream).await {
-                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    serve(TokioIo::new(stream), behind, is_http2).await;
+                let Ok(stream) = acceptor.accept(ReadAhead::new(stream)).await else {
+                    return;
+                };
+                if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                    // Go's HTTP/2 server, which kube-apiserver uses, also writes frames to a
+                    // buffer above TLS, and flushes the buffer when no further frame is ready.
+                    // Without the buffer, hyper writes a TLS record for each DATA frame.
+                    let stream = BufWriter::with_capacity(WRITE_BUFFER, stream);
+                    serve(TokioIo::new(Coalesce::new(stream)), behind, true).await;
+                } else {
+                    serve(TokioIo::new(stream), behind, false).await;
                 }
             });
         }

@@ -25,6 +25,8 @@ pub(crate) struct Throughput {
     pub(crate) rate: f64,
     /// Number of body bytes per second.
     pub(crate) bytes: f64,
+    /// Number of exchanges, including the first exchange of each connection.
+    pub(crate) exchanges: u64,
 }
 
 /// The result of a run at a fixed rate.
@@ -91,10 +93,12 @@ pub(crate) async fn closed_loop(
     let mut total = Throughput {
         rate: 0.0,
         bytes: 0.0,
+        exchanges: connections as u64,
     };
     while let Some(joined) = tasks.join_next().await {
         let (exchanges, bytes, elapsed) =
             joined.expect("a load task neither panics nor is aborted")?;
+        total.exchanges += exchanges;
         #[expect(
             clippy::cast_precision_loss,
             reason = "counts of one run stay far below 2^52"

@@ -5,6 +5,7 @@ mod administrator;
 mod api;
 mod args;
 mod backend;
+mod calls;
 mod certificate;
 mod figures;
 mod fleet;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(feature = "server")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     drover_server::program::main()

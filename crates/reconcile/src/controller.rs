@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::hash::Hash;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,7 +167,8 @@ impl<R: Reconciler> Controller<R> {
         let call = (key.clone(), attempt.clone(), Instant::now());
         let timeout = self.trigger.options.timeout;
         let task = self.running.spawn(async move {
-            let reconciling = reconciler.reconcile(&key, &attempt);
+            // Pinned, because the task would reserve memory for each await point that owns the future.
+            let reconciling = pin!(reconciler.reconcile(&key, &attempt));
             let Some(timeout) = timeout else {
                 return reconciling.await.map_err(Failure::Reconciler);
             };

@@ -86,7 +86,7 @@ impl Default for StoreOptions {
             .map(str::to_owned)
             .to_vec(),
             ring_changes: 16_384,
-            ring_bytes: 8 << 20,
+            ring_bytes: 2 << 20,
             watch_changes: 4096,
             watch_bytes: 16 << 20,
             waiting_bytes: 256 << 20,

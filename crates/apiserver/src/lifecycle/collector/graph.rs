@@ -36,8 +36,9 @@ struct Node {
 struct Dependents {
     uids: BTreeSet<String>,
     /// References to this owner that were verified in the store, with the owner's namespace.
-    /// Further dependents with an equal reference need no check.
-    verified: HashSet<(OwnerReference, String)>,
+    /// Further dependents with an equal reference need no check. Boxed, because most sets have one
+    /// entry, and a set reserves memory for four.
+    verified: HashSet<Box<(OwnerReference, String)>>,
     /// True if the deletion of the owner was observed.
     ownerless: bool,
 }
@@ -122,7 +123,7 @@ impl Graph {
         // The owner may have been deleted since the check; UIDs are never reused.
         if let Some(dependents) = dependents.filter(|own| run == self.run && !own.ownerless) {
             let key = coordinates(reference, namespace);
-            dependents.verified.insert(key);
+            dependents.verified.insert(Box::new(key));
         }
     }
 
