@@ -10,6 +10,7 @@ use drover_ui_core::messages::t;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use futures::FutureExt as _;
+use futures::future::{Either, select};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos::wasm_split::SplitLoaderError;
@@ -27,6 +28,9 @@ type Loading = Pin<Box<dyn Future<Output = LoadResult>>>;
 /// The time after which the page loads the other chunks. A loaded chunk opens without delay, and
 /// also after an upgrade of the server, which removes the files of the chunk.
 const PRELOAD_AFTER: Duration = Duration::from_secs(3);
+/// The time after which a screen shows an error instead of its placeholder. A slow download
+/// continues, and the user can open the screen again.
+const LOAD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The number of screens whose chunk is being loaded.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +72,10 @@ fn show(load: impl Fn() -> Loading + Copy + Send + Sync + 'static) -> AnyView {
     let finish = move |loading: Loading| {
         pending.change(|count| count + 1);
         spawn_local(async move {
-            let result = loading.await.map_err(drop);
+            let result = match select(loading, Box::pin(sleep(LOAD_TIMEOUT))).await {
+                Either::Left((loaded, _)) => loaded.map_err(drop),
+                Either::Right(_) => Err(()),
+            };
             let _ = loaded.try_set(Some(result));
             pending.change(|count| count.saturating_sub(1));
         });
