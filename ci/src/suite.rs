@@ -34,7 +34,8 @@ pub enum Resource {
     TargetFolder,
     /// Cargo's lock on the target folder of the web UI.
     UiTargetFolder,
-    /// A network namespace and subnet for a real node.
+    /// A real node. The start and the end of a node change the network interfaces of the machine, and
+    /// Chromium then cancels its requests. Therefore two suites do not have nodes at the same time.
     Node,
     /// A browser. Tests in a browser measure times, so they do not run concurrently.
     Browser,
@@ -58,8 +59,11 @@ impl Resource {
         match self {
             // One build often waits for one long compilation. More builds need more memory.
             Self::Build => 3,
-            Self::Node => 2,
-            Self::TargetFolder | Self::UiTargetFolder | Self::Browser | Self::Network => 1,
+            Self::TargetFolder
+            | Self::UiTargetFolder
+            | Self::Node
+            | Self::Browser
+            | Self::Network => 1,
         }
     }
 }

@@ -110,7 +110,7 @@ pub const SUITES: &[Suite] = &[
         resources: &[Build],
         recorded: Recorded {
             warm: 240,
-            cold: 600,
+            cold: 900,
         },
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" images",
         ..BUILD
@@ -175,7 +175,10 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "unit",
         cpu: 100,
-        recorded: Recorded::always(230),
+        recorded: Recorded {
+            warm: 180,
+            cold: 230,
+        },
         command: "\"$DROVER_CI\" tests --jobs 2 --lib --bins --test it",
         ..TESTS
     },
@@ -219,7 +222,10 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "kubernetes",
         cpu: 90,
-        recorded: Recorded::always(420),
+        recorded: Recorded {
+            warm: 390,
+            cold: 420,
+        },
         command: "\"$DROVER_CI\" tests --package server --test kubernetes -- --test-threads 5",
         ..KUBERNETES
     },
@@ -228,7 +234,10 @@ pub const SUITES: &[Suite] = &[
         name: "harness",
         cpu: 40,
         resources: &[Node],
-        recorded: Recorded::always(150),
+        recorded: Recorded {
+            warm: 130,
+            cold: 150,
+        },
         command: "\"$DROVER_CI\" tests --package e2e --test kubernetes",
         ..KUBERNETES
     },
@@ -237,7 +246,10 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "e2e",
         cpu: 30,
-        recorded: Recorded::always(330),
+        recorded: Recorded {
+            warm: 320,
+            cold: 330,
+        },
         command: "\"$DROVER_CI\" tests --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access",
         ..KUBERNETES
@@ -247,7 +259,10 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "e2e-embedded",
         cpu: 30,
-        recorded: Recorded::always(330),
+        recorded: Recorded {
+            warm: 320,
+            cold: 330,
+        },
         command: "DROVER_TEST_HUB=embedded \"$DROVER_CI\" tests --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access \
                   --skip proxy_forwards_requests_while_the_hub_is_down --skip demoted_administrator",
@@ -256,9 +271,13 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "pods",
         after: &["build", "go-programs", "images"],
-        cpu: 50,
+        // With three other Kubernetes suites at the same time, the disk would be too slow.
+        cpu: 75,
         resources: &[Node],
-        recorded: Recorded::always(220),
+        recorded: Recorded {
+            warm: 200,
+            cold: 220,
+        },
         command: "\"$DROVER_CI\" tests --test pods",
         ..KUBERNETES
     },
@@ -267,7 +286,10 @@ pub const SUITES: &[Suite] = &[
         after: &["build", "go-programs", "images"],
         cpu: 50,
         resources: &[Node],
-        recorded: Recorded::always(170),
+        recorded: Recorded {
+            warm: 130,
+            cold: 170,
+        },
         command: "\"$DROVER_CI\" tests --test install",
         ..KUBERNETES
     },
@@ -276,7 +298,10 @@ pub const SUITES: &[Suite] = &[
         after: &["build", "go-programs", "images"],
         cpu: 100,
         resources: &[Node, Browser],
-        recorded: Recorded::always(330),
+        recorded: Recorded {
+            warm: 310,
+            cold: 330,
+        },
         command: "\"$DROVER_CI\" tests --test browser",
         ..KUBERNETES
     },
@@ -298,7 +323,10 @@ pub const SUITES: &[Suite] = &[
     Suite {
         name: "instructions",
         after: &["build"],
-        recorded: Recorded { warm: 40, cold: 60 },
+        recorded: Recorded {
+            warm: 40,
+            cold: 100,
+        },
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" instructions",
         ..BUILD
     },

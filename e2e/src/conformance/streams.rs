@@ -18,9 +18,18 @@ pub(super) struct Stream {
     begun: Vec<u8>,
 }
 
-/// Returns true if both events are bookmarks of the same revision.
+/// Returns true if both events are bookmarks that differ only in their revision. Concurrent scripts
+/// change the revision.
 fn repeats_bookmark(last: Option<&Value>, event: &Value) -> bool {
-    event["type"] == "BOOKMARK" && last == Some(event)
+    event["type"] == "BOOKMARK" && last.map(without_revision) == Some(without_revision(event))
+}
+
+fn without_revision(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Some(revision) = event.pointer_mut("/object/metadata/resourceVersion") {
+        revision.take();
+    }
+    event
 }
 
 impl Stream {
@@ -43,7 +52,10 @@ impl Stream {
             match tokio::time::timeout_at(end, self.line()).await {
                 // kube-apiserver sends one or two bookmarks before the end, depending on the phase
                 // of its timer.
-                Ok(Ok(Some(event))) if repeats_bookmark(events.last(), &event) => {}
+                Ok(Ok(Some(event))) if repeats_bookmark(events.last(), &event) => {
+                    events.pop();
+                    events.push(event);
+                }
                 Ok(Ok(Some(event))) => events.push(event),
                 Ok(Ok(None)) => {
                     events.push("(the stream has ended)".into());
@@ -73,5 +85,31 @@ impl Stream {
                 None => return Ok(None),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bookmark_repeats_a_bookmark_of_another_revision_only_with_equal_annotations() {
+        let bookmark = |revision: &str, annotations: Value| {
+            let metadata = json!({"resourceVersion": revision, "annotations": annotations});
+            json!({"type": "BOOKMARK", "object": {"metadata": metadata}})
+        };
+        let first = bookmark("1", Value::Null);
+        assert!(repeats_bookmark(Some(&first), &bookmark("2", Value::Null)));
+        let end = json!({"k8s.io/initial-events-end": "true"});
+        assert!(!repeats_bookmark(
+            Some(&bookmark("1", end)),
+            &bookmark("1", Value::Null)
+        ));
+        assert!(!repeats_bookmark(None, &first));
+        let mut modified = first.clone();
+        modified["type"] = "MODIFIED".into();
+        assert!(!repeats_bookmark(Some(&modified), &modified));
     }
 }

@@ -188,6 +188,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-agent-link",
             "drover-apiserver",
             "drover-e2e",
+            "drover-tunnel",
             "drover-access",
             "drover-api",
         ],
