@@ -12,6 +12,8 @@ XTASK := $(CARGO_TARGET_DIR)/debug/xtask
 export DROVER_UI_TARGET ?= $(CARGO_TARGET_DIR)/ui
 UI_CARGO := cd frontend && export CARGO_TARGET_DIR=$(DROVER_UI_TARGET) && cargo
 UI_BUNDLE := run --quiet --locked --package drover-ui-bundle --
+# Builds the programs as for a release, and runs a bench.
+BENCH := .ci/install bench; cargo build $(CARGO_ALL) --bin xtask; $(XTASK) bench
 # The runner of the suites of `make check` and `make test`, which ci/src/suites.rs declares.
 SUITES := cargo run --quiet --locked --package drover-ci --
 
@@ -73,35 +75,34 @@ pictures: ## Take the pictures of README.md from the demonstration in a real bro
 	@$(XTASK) pictures
 
 .PHONY: bench
-bench: bench-proxy bench-hub bench-scale bench-access bench-ui ## Run all benches
+bench: bench-programs bench-proxy bench-hub bench-scale bench-failover bench-access bench-ui ## Run all benches with new programs
+
+.PHONY: bench-programs
+bench-programs: ## Record a new profile for the compiler, and build the programs of the benches
+	@$(BENCH) --record
 
 .PHONY: bench-proxy
 bench-proxy: ## Proxied requests: added latency, throughput, stalled readers, memory
-	@.ci/install bench
-	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench proxy
+	@$(BENCH) proxy
 
 .PHONY: bench-hub
 bench-hub: ## Embedded hub compared with kube-apiserver and etcd: writes, reads, watches, memory, start
-	@.ci/install bench
-	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench hub
+	@$(BENCH) hub
 
 .PHONY: bench-scale
 bench-scale: ## One server with 5,000 clusters: memory per cluster, reconnection after a crash, latency
-	@.ci/install bench
-	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench scale
+	@$(BENCH) scale
+
+.PHONY: bench-failover
+bench-failover: ## Node agents: takeover after faults of the agent, memory, token reviews
+	@$(BENCH) failover
 
 .PHONY: bench-access
 bench-access: ## Authorization with 10,000 users and 50,000 bindings: decision time, memory, sync to 200 clusters
-	@.ci/install bench
-	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench access
+	@$(BENCH) access
 
 .PHONY: bench-ui
 bench-ui: ## Web UI in a browser: bytes, cold and warm load, 2,000 clusters, 10,000 pods
 	@.ci/install test
 	@$(UI_CARGO) $(UI_BUNDLE)
-	@cargo build $(CARGO_ALL) --release --bins
-	@$(CARGO_TARGET_DIR)/release/drover-bench ui
+	@$(BENCH) ui

@@ -2,6 +2,6 @@
 //! `drover-agent-link` opens.
 
 pub mod args;
-pub mod report;
+mod endorse;
 pub mod status;
 pub mod wire;

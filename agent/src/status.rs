@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_agent_link::status::ConnectionStatus;
+use drover_agent_report::DEPLOYMENT;
 use drover_api::client_error::ClientError;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
@@ -17,8 +18,6 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Name of the Deployment in which the agent runs.
-pub const DEPLOYMENT: &str = "drover-agent";
 /// Name of the ConfigMap that contains the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
 /// Maximum number of replicas in the ConfigMap. Each rollout creates pods with new names, so the

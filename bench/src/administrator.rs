@@ -9,7 +9,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::Value;
 
 use crate::certificate::{self, CertificateError};
-use crate::fleet::manifest;
+use crate::manifest;
 
 /// The reason why a request of the administrator failed.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,7 @@ pub(crate) enum AdministratorError {
 #[derive(Clone)]
 pub(crate) struct Administrator {
     api: kube::Client,
+    config: kube::Config,
     bearer: String,
     authority: PathBuf,
 }
@@ -53,11 +54,24 @@ impl Administrator {
         let mut config = kube::Config::new(server.url().parse().map_err(unusable)?);
         let roots = certificate::certificates(&authority)?;
         config.root_cert = Some(roots.iter().map(|root| root.to_vec()).collect());
-        let api = kube::Client::try_from(config).map_err(refused("cannot create a client"))?;
+        let api = client(&config)?;
         Ok(Self {
             api,
+            config,
             bearer,
             authority,
+        })
+    }
+
+    /// Returns a copy that sends each request once. The Kubernetes client otherwise repeats requests,
+    /// also those that change objects, after some responses.
+    pub(crate) fn without_retries(&self) -> Result<Self, AdministratorError> {
+        let mut config = self.config.clone();
+        config.default_retry = false;
+        Ok(Self {
+            api: client(&config)?,
+            config,
+            ..self.clone()
         })
     }
 
@@ -100,6 +114,10 @@ impl Administrator {
         let answered = self.api.request_text(request).await;
         answered.map_err(refused(&format!("GET {path}")))
     }
+}
+
+fn client(config: &kube::Config) -> Result<kube::Client, AdministratorError> {
+    kube::Client::try_from(config.clone()).map_err(refused("cannot create a client"))
 }
 
 fn refused(content: &str) -> impl Fn(kube::Error) -> AdministratorError {

@@ -1,13 +1,17 @@
 //! Runs the embedded hub's API in a separate process. The API has TLS, controllers and a store on
 //! disk, and accepts one caller, who has all permissions.
 
+use std::convert::Infallible;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use drover_apiserver::access::{Authenticate, AuthenticateError, Authenticated, Caller};
 use drover_apiserver::server::{ApiServer, Options, StartError};
+use drover_tunnel::BoxError;
 use futures::future::{BoxFuture, ready};
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -87,18 +91,25 @@ impl Api {
         // The parent process reads this line. Ignore errors.
         let _ = writeln!(io::stdout(), "ready");
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve_connection(stream, acceptor.clone(), server.clone()));
+            tokio::spawn(serve_connection(stream, acceptor.clone(), server.router()));
         }
         Ok(())
     }
 }
 
-async fn serve_connection(stream: TcpStream, acceptor: TlsAcceptor, server: ApiServer) {
+/// Serves one connection with TLS.
+pub(crate) async fn serve_connection<S, B>(stream: TcpStream, acceptor: TlsAcceptor, service: S)
+where
+    S: tower::Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
+{
     let _ = stream.set_nodelay(true);
     let Ok(stream) = acceptor.accept(stream).await else {
         return;
     };
-    let service = TowerToHyperService::new(server.router());
+    let service = TowerToHyperService::new(service);
     // Ignore errors of clients.
     let _ = Builder::new(TokioExecutor::new())
         .serve_connection_with_upgrades(TokioIo::new(stream), service)

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use drover_e2e::with_causes;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::access::Access;
 use crate::api::Api;
 use crate::backend::Backend;
-use crate::fleet::Fleet;
+use crate::failover::Failover;
 use crate::hub::Hub;
 use crate::proxy::ProxyBench;
 use crate::scale::Agents;
@@ -27,6 +28,8 @@ enum Bench {
     Hub(Hub),
     /// The server with many clusters: memory per cluster, reconnects after a crash, latency
     Scale(Scale),
+    /// Node agents: takeover after faults of the agent, memory, webhook
+    Failover(Failover),
     /// Authorization with many users and bindings: duration of a decision, memory
     Access(Access),
     /// The web UI in a browser: size, cold and warm load, thousands of rows
@@ -34,9 +37,6 @@ enum Bench {
     /// The API server of a cluster (for the benchmarks)
     #[command(hide = true)]
     Backend(Backend),
-    /// Agents of many clusters in one process (for the benchmarks)
-    #[command(hide = true)]
-    Fleet(Fleet),
     /// Agents of many clusters in one process with a shared API server (for the benchmarks)
     #[command(hide = true)]
     Agents(Agents),
@@ -66,10 +66,10 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         Bench::Proxy(proxy) => run_generator(proxy.run()),
         Bench::Hub(hub) => run_generator(hub.run()),
         Bench::Scale(scale) => run_generator(scale.run()),
+        Bench::Failover(failover) => run_generator(failover.run()),
         Bench::Access(access) => run_generator(access.run()),
         Bench::Ui(ui) => run_generator(ui.run()),
         Bench::Backend(backend) => run_server(backend.run()),
-        Bench::Fleet(fleet) => run_server(fleet.run()),
         Bench::Agents(agents) => run_server(agents.run()),
         Bench::Api(api) => run_server(api.run()),
     }
@@ -87,14 +87,20 @@ fn run_generator<E: Error + 'static>(
         .map_err(Into::into)
 }
 
-/// Runs a server on two threads.
+/// Runs a server on two threads until SIGTERM. After a normal end, an instrumented program writes its
+/// profile.
 fn run_server<E: Error + 'static>(
     work: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Box<dyn Error>> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
-        .build()?
-        .block_on(work)
-        .map_err(Into::into)
+        .build()?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            ended = work => ended.map_err(Into::into),
+            _ = terminate.recv() => Ok(()),
+        }
+    })
 }

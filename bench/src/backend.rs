@@ -8,6 +8,7 @@
 //! | `/stall` | chunks of 1 MiB until the caller disconnects |
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,15 +16,17 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use drover_tunnel::{Coalesce, ReadAhead};
 use futures::StreamExt as _;
-use http::header::CONTENT_LENGTH;
+use h2::SendStream;
+use h2::server::SendResponse;
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::{Frame, Incoming};
-use hyper::server::conn::{http1, http2};
+use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+use hyper::body::Frame;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::io::BufWriter;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, BufWriter};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -100,7 +103,7 @@ impl Backend {
         let with_plain = behind.clone();
         tokio::spawn(async move {
             while let Some(stream) = accept(&plain).await {
-                tokio::spawn(serve(TokioIo::new(stream), with_plain.clone(), false));
+                tokio::spawn(serve(TokioIo::new(stream), with_plain.clone()));
             }
         });
         while let Some(stream) = accept(&secure).await {
@@ -112,11 +115,11 @@ impl Backend {
                 if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
                     // Go's HTTP/2 server, which kube-apiserver uses, also writes frames to a
                     // buffer above TLS, and flushes the buffer when no further frame is ready.
-                    // Without the buffer, hyper writes a TLS record for each DATA frame.
+                    // Without the buffer, h2 writes a TLS record for each DATA frame.
                     let stream = BufWriter::with_capacity(WRITE_BUFFER, stream);
-                    serve(TokioIo::new(Coalesce::new(stream)), behind, true).await;
+                    serve_http2(Coalesce::new(stream), behind).await;
                 } else {
-                    serve(TokioIo::new(stream), behind, false).await;
+                    serve(TokioIo::new(stream), behind).await;
                 }
             });
         }
@@ -140,28 +143,89 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     Some(stream)
 }
 
-async fn serve<S>(stream: S, behind: kube::Client, is_http2: bool)
+async fn serve<S>(stream: S, behind: kube::Client)
 where
     S: hyper::rt::Read + hyper::rt::Write + Unpin,
 {
-    let service = service_fn(|request: Request<Incoming>| {
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
         let behind = behind.clone();
         async move { Ok::<_, Infallible>(answer(request, behind).await) }
     });
     // Ignore errors, because callers can disconnect during a response.
-    let _ = if is_http2 {
-        http2::Builder::new(TokioExecutor::new())
-            .max_concurrent_streams(MAX_STREAMS)
-            .serve_connection(stream, service)
-            .await
-    } else {
-        http1::Builder::new()
-            .serve_connection(stream, service)
-            .await
-    };
+    let _ = http1::Builder::new()
+        .serve_connection(stream, service)
+        .await;
 }
 
-async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
+/// Serves HTTP/2. The task of the connection responds to `/small`, as in `serve`. hyper would start
+/// a task for each request.
+async fn serve_http2<S>(stream: S, behind: kube::Client)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut builder = h2::server::Builder::new();
+    builder.max_concurrent_streams(MAX_STREAMS);
+    let Ok(mut connection) = builder.handshake(stream).await else {
+        return;
+    };
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        if request.uri().path() == "/small" {
+            let mut head = Response::new(());
+            head.headers_mut()
+                .insert(CONTENT_LENGTH, HeaderValue::from(SMALL));
+            // Ignore errors, because callers can cancel requests.
+            if let Ok(mut sink) = respond.send_response(head, false) {
+                let _ = sink.send_data(Bytes::from_static(&PIECE_BYTES[..SMALL]), true);
+            }
+            continue;
+        }
+        if !request.body().is_end_stream() {
+            // The agent sends requests with a body on HTTP/1.1 connections.
+            respond.send_reset(h2::Reason::HTTP_1_1_REQUIRED);
+            continue;
+        }
+        let request = request.map(|_| Empty::new());
+        tokio::spawn(respond_http2(request, respond, behind.clone()));
+    }
+}
+
+async fn respond_http2(
+    request: Request<Empty<Bytes>>,
+    mut respond: SendResponse<Bytes>,
+    behind: kube::Client,
+) {
+    let (mut head, body) = answer(request, behind).await.into_parts();
+    // The API server's HTTP/1.1 response can have headers that HTTP/2 forbids (RFC 9113 §8.2.2).
+    for name in [CONNECTION, TRANSFER_ENCODING] {
+        head.headers.remove(name);
+    }
+    // Ignore errors, because callers can cancel requests.
+    if let Ok(sink) = respond.send_response(Response::from_parts(head, ()), false) {
+        let _ = send_body(body, sink).await;
+    }
+}
+
+async fn send_body(mut body: Body, mut sink: SendStream<Bytes>) -> Result<(), BoxError> {
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        // As in hyper: after the caller has read some bytes, h2 gets the next chunk and divides it
+        // into frames.
+        sink.reserve_capacity(1);
+        while sink.capacity() == 0 {
+            let granted = poll_fn(|cx| sink.poll_capacity(cx)).await;
+            granted.ok_or("the caller has cancelled the request")??;
+        }
+        sink.send_data(data, false)?;
+    }
+    Ok(sink.send_data(Bytes::new(), true)?)
+}
+
+async fn answer<B>(request: Request<B>, behind: kube::Client) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes>,
+{
     match request.uri().path() {
         "/small" => Response::new(full(&PIECE_BYTES[..SMALL])),
         "/big" => {
@@ -176,7 +240,10 @@ async fn answer(request: Request<Incoming>, behind: kube::Client) -> Response<Bo
     }
 }
 
-async fn forward(request: Request<Incoming>, behind: kube::Client) -> Response<Body> {
+async fn forward<B>(request: Request<B>, behind: kube::Client) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes>,
+{
     let (mut parts, body) = request.into_parts();
     parts.headers.remove(http::header::HOST);
     // The client of the API server selects the version of its connection.

@@ -121,11 +121,10 @@ impl Hub {
         print_progress(&figures.table(&format!("hub: {}", machine::description())));
         // Figures of a failed run are printed but not written.
         measured?;
-        if !self.measure.is_whole() {
-            return Ok(());
+        if self.measure.is_whole() {
+            print_progress(&format!("wrote {}", figures.write("hub")?.display()));
         }
-        print_progress(&format!("wrote {}", figures.write("hub")?.display()));
-        Ok(())
+        Ok(stage.stop().await?)
     }
 
     async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), HubError> {

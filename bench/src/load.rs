@@ -142,16 +142,38 @@ pub(crate) async fn at_rate(
     rate: f64,
     duration: Duration,
 ) -> Result<Latencies, ExchangeError> {
+    let opened = open(target, connections).await?;
+    spread(opened, rate, duration).await
+}
+
+/// A client that sends requests, one after the other.
+pub(crate) trait Exchange: Send + 'static {
+    /// Sends the next request, and reads the response.
+    fn exchange(&mut self) -> impl Future<Output = Result<(), ExchangeError>> + Send;
+}
+
+impl Exchange for Connection {
+    async fn exchange(&mut self) -> Result<(), ExchangeError> {
+        Self::exchange(self).await.map(drop)
+    }
+}
+
+/// Sends `rate` requests per second with the clients. Does not wait for responses before the next
+/// request is due.
+pub(crate) async fn spread<C: Exchange>(
+    clients: Vec<C>,
+    rate: f64,
+    duration: Duration,
+) -> Result<Latencies, ExchangeError> {
     let schedule = Arc::new(Schedule::new(rate, duration));
     let mut tasks = JoinSet::new();
-    let opened = open(target, connections).await?;
     let start = Instant::now();
-    for mut connection in opened {
+    for mut client in clients {
         let schedule = Arc::clone(&schedule);
         tasks.spawn(async move {
             let mut latencies = Vec::new();
             while let Some(due) = schedule.next(start).await {
-                connection.exchange().await?;
+                client.exchange().await?;
                 latencies.push(due.elapsed());
             }
             Ok::<_, ExchangeError>(latencies)

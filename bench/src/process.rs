@@ -1,8 +1,14 @@
-//! Reads the memory and CPU usage of a process.
+//! Reads the memory and CPU usage of a process, and stops a process gracefully.
 
 use std::fs;
 use std::io;
+use std::process::ExitStatus;
 use std::time::Duration;
+
+use drover_e2e::{ProgramError, Running};
+
+/// Timeout of the graceful stop of a program. The server waits up to 15 s for its background tasks.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The reason why a process cannot be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +27,22 @@ pub(crate) enum ProcessError {
         file: &'static str,
         field: &'static str,
     },
+    /// A program cannot be stopped.
+    #[error(transparent)]
+    Stop(#[from] ProgramError),
+    /// A program failed, or did not end before the timeout.
+    #[error("{name} did not stop gracefully within {limit} s ({status})", limit = STOP_TIMEOUT.as_secs())]
+    NotGraceful { name: String, status: ExitStatus },
+}
+
+/// Stops a program gracefully. An instrumented program writes its profile at a graceful end only.
+pub(crate) async fn stop(running: &mut Running) -> Result<(), ProcessError> {
+    let status = running.terminate(STOP_TIMEOUT).await?;
+    if status.success() {
+        return Ok(());
+    }
+    let name = running.name().to_owned();
+    Err(ProcessError::NotGraceful { name, status })
 }
 
 fn read(id: u32, file: &'static str) -> Result<String, ProcessError> {

@@ -8,7 +8,6 @@
 
 mod bulk;
 mod footprint;
-mod joining;
 mod latency;
 mod peer;
 mod small;
@@ -23,6 +22,7 @@ use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
 use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::ProcessError;
+use crate::scale;
 use stage::{Stage, StageError};
 
 /// The reason why the benchmark failed.
@@ -31,6 +31,9 @@ pub(crate) enum ProxyBenchError {
     /// A program did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
+    /// The clusters of the memory measurement failed.
+    #[error(transparent)]
+    Clusters(#[from] scale::StageError),
     /// A request of the load generator failed.
     #[error("cannot measure {operation}")]
     Load {
@@ -88,11 +91,10 @@ impl ProxyBench {
         print_progress(&figures.table(&format!("proxy: {}", machine::description())));
         // Figures of a failed run are printed but not written.
         measured?;
-        if !self.measure.is_whole() {
-            return Ok(());
+        if self.measure.is_whole() {
+            print_progress(&format!("wrote {}", figures.write("proxy")?.display()));
         }
-        print_progress(&format!("wrote {}", figures.write("proxy")?.display()));
-        Ok(())
+        Ok(stage.stop().await?)
     }
 
     async fn measure(

@@ -19,8 +19,9 @@ use crate::figures::{Figures, FiguresError, Goal};
 use crate::load::ExchangeError;
 use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
-pub(crate) use agents::Agents;
-use stage::{Stage, StageError};
+pub(crate) use agents::{Agents, AgentsError, Joining, all_connected, network, put_manifest};
+pub(crate) use stage::{PER_SECOND, Stage, StageError, settle};
+pub(crate) use stub::{NODES, Refused as StubRefused, Stub, node_name};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
@@ -82,21 +83,21 @@ impl Scale {
         if self.measure.is_whole() {
             print_progress(&format!("wrote {}", figures.write("scale")?.display()));
         }
-        Ok(())
+        Ok(stage.stop().await?)
     }
 
     async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), ScaleError> {
         let clusters = f64::from(self.clusters);
         figures.add("clusters", clusters, Goal::AtLeast(5000.0));
-        stage::settle().await;
+        settle().await;
         let before = rss_kib(stage.server_id())?;
         print_progress(&format!("registering and connecting {clusters} clusters"));
         let begun = Instant::now();
-        stage.join().await?;
+        stage.join(self.clusters).await?;
         figures.add("join_all_s", begun.elapsed().as_secs_f64(), Goal::None);
         if self.measure.wants(&Measurement::Memory) {
             print_progress("memory at rest");
-            stage::settle().await;
+            settle().await;
             let after = rss_kib(stage.server_id())?;
             let each = (after - before) / clusters;
             figures.add("kib_per_cluster", each, Goal::AtMost(60.0));

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::programs::{self, Selection, TestsError};
 use crate::report::{Table, Verdict};
-use crate::run::run as run_suites;
+use crate::run::{print_failures, run as run_suites};
 use crate::suite::Suite;
 use crate::suites::{SUITES, Unknown, choose};
 
@@ -100,6 +100,7 @@ fn suites(suites: Vec<Suite>) -> Result<(), CommandError> {
         time: begin.elapsed(),
     };
     writeln!(out, "{table}").map_err(CommandError::Print)?;
+    print_failures(&mut out, &folder(), &outcomes);
     let passed = |verdict: &Verdict| *verdict == Verdict::Passed;
     if outcomes.iter().all(|outcome| passed(&outcome.verdict)) {
         Ok(())

@@ -18,6 +18,9 @@ use crate::suite::Suite;
 /// SIGKILL.
 const TIMEOUT_CODES: [i32; 2] = [124, 137];
 
+/// The number of lines of a failed suite that are printed at the end of a run.
+const FAILURE_LINES: usize = 80;
+
 /// Runs the command of a suite, and writes the CPU time of its processes to the file `$2`.
 const WRAPPER: &str = r#"bash -euo pipefail -c "$1"; status=$?; times >"$2"; exit $status"#;
 
@@ -209,6 +212,29 @@ fn print(out: &mut impl Write, outcome: &Outcome, log: &Path) {
     );
 }
 
+/// Prints the last lines of each failed suite again, so that the end of a long log contains the
+/// reason of the failure.
+pub fn print_failures(out: &mut impl Write, folder: &Path, outcomes: &[Outcome]) {
+    let failed = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Failed | Verdict::Killed);
+    for outcome in outcomes.iter().filter(failed) {
+        // A missing log has the reason in the verdict.
+        let Ok(text) = fs::read(folder.join(format!("{}.log", outcome.name))) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        let last = &lines[lines.len().saturating_sub(FAILURE_LINES)..];
+        say(
+            out,
+            &format!(
+                "== last lines of suite {}\n{}",
+                outcome.name,
+                last.join("\n")
+            ),
+        );
+    }
+}
+
 fn say(out: &mut impl Write, line: &str) {
     let _ = writeln!(out, "{line}");
     let _ = out.flush();
@@ -261,6 +287,24 @@ mod tests {
             &Verdict::Skipped("fails")
         );
         assert_eq!(verdict_of(&outcomes, "passes"), &Verdict::Passed);
+    }
+
+    #[test]
+    fn last_lines_of_failed_suites_are_printed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "for line in $(seq 100); do echo line $line; done";
+        let fails = suite("fails", format!("{lines}; exit 1").leak());
+        let passes = suite("passes", lines);
+        let outcomes = run(vec![fails, passes], 2, folder.path(), &mut Vec::new()).unwrap();
+        let mut out = Vec::new();
+        print_failures(&mut out, folder.path(), &outcomes);
+        let out = String::from_utf8(out).unwrap();
+        assert!(
+            out.starts_with("== last lines of suite fails\nline 21\n"),
+            "{out}"
+        );
+        assert!(out.ends_with("\nline 100\n"), "{out}");
+        assert!(!out.contains("passes"), "{out}");
     }
 
     #[test]

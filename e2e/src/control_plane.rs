@@ -228,6 +228,12 @@ impl ControlPlane {
         self.wait_until_ready().await
     }
 
+    /// Restarts the API server with additional flags, and waits for the API.
+    pub async fn reconfigure_api_server(&mut self, flags: &[String]) -> Result<(), StartError> {
+        self.api_server.restart_with(flags)?;
+        self.wait_until_ready().await
+    }
+
     /// Waits until the API server is ready.
     pub async fn wait_until_ready(&mut self) -> Result<(), StartError> {
         launch::wait_for_api(&mut self.api_server, &self.client).await?;

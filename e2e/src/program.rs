@@ -275,6 +275,14 @@ impl Running {
         Ok(())
     }
 
+    /// Kills a running program, and starts the program again with additional arguments.
+    pub(crate) fn restart_with(&mut self, arguments: &[String]) -> Result<(), ProgramError> {
+        self.program
+            .arguments
+            .extend(arguments.iter().map(Into::into));
+        self.restart()
+    }
+
     /// Waits until the log contains a line with `text`. Returns the line.
     pub async fn wait_for_log(
         &mut self,

@@ -1,14 +1,16 @@
 //! Compares the permissions of roles with their use in the audit log, to find permissions
 //! that are wider than necessary.
 //!
-//! The functions have no side effects. A permission is required if an allowed request would fail
-//! without the permission.
+//! A permission is required if an allowed request would fail without the permission.
+
+mod account;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::Value;
 
+pub use self::account::{Account, Exemptions, forbidden};
 use crate::{AuditEvent, AuditObject, AuditUser};
 
 /// A single permission of a role.
@@ -110,7 +112,7 @@ impl fmt::Display for TooWide {
 
 /// Returns the permissions that a role grants through a binding. `namespace` is the namespace of
 /// the binding. `None` means a binding in all namespaces.
-pub fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
+fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
     let rules = role["rules"].as_array().into_iter().flatten();
     rules.flat_map(|rule| of_rule(rule, namespace)).collect()
 }
@@ -145,7 +147,7 @@ fn of_rule(rule: &Value, namespace: Option<&str>) -> Vec<Right> {
 }
 
 /// Returns the permissions that the request of an audit event required.
-pub fn used(event: &AuditEvent) -> Vec<Use> {
+fn used(event: &AuditEvent) -> Vec<Use> {
     if let Some(person) = &event.impersonated_user {
         return impersonated(person);
     }
@@ -250,7 +252,7 @@ impl Right {
 }
 
 /// Returns the permissions of `rights` that are wider than the permissions that `uses` contains.
-pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
+fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
     let judged = rights.iter().filter_map(|right| {
         let excess = right.excess(uses)?;
         Some(TooWide {

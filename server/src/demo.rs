@@ -7,7 +7,9 @@
 mod join;
 mod limits;
 mod memory;
+mod node_agents;
 mod place;
+mod pods;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,12 +7,16 @@ use std::process::ExitCode;
 use clap::Parser;
 use drover_e2e::with_causes;
 
-use crate::{demo, images, instructions, kubernetes, pictures, release, schemas, weaken, wording};
+use crate::{
+    bench, demo, images, instructions, kubernetes, pictures, release, schemas, weaken, wording,
+};
 
 /// The recipes of Drover, such as build, demo, release and mutation tests.
 #[derive(Parser)]
 #[command(name = "xtask")]
 enum Recipe {
+    /// Build the programs as for a release, and run a bench
+    Bench(bench::Bench),
     /// Manage the Kubernetes programs of the tests
     #[command(subcommand)]
     Kubernetes(kubernetes::Recipe),
@@ -50,6 +54,7 @@ pub(crate) fn run() -> ExitCode {
 
 fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
     match recipe {
+        Recipe::Bench(bench) => bench.run().map_err(Into::into),
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Images(images) => images.run().map_err(Into::into),

@@ -1,7 +1,60 @@
-//! Finds the repository's folders and runs cargo.
+//! Finds the repository's folders, and runs cargo and other programs.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+
+/// The build target of the programs in the images. Static programs need no system files.
+pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// The reason why a program of a recipe failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The program cannot be started.
+    #[error("cannot start {program}")]
+    Start {
+        program: &'static str,
+        source: io::Error,
+    },
+    /// The program failed. The program has printed the reason.
+    #[error(
+        "`{program}` failed ({status}); install the required tools with `.ci/install {purpose}`"
+    )]
+    Failed {
+        program: &'static str,
+        status: ExitStatus,
+        purpose: &'static str,
+    },
+}
+
+/// Runs a program until its end. `purpose` is the argument of `.ci/install` that installs the tools
+/// of the program.
+pub(crate) fn run(
+    program: &'static str,
+    purpose: &'static str,
+    command: &mut Command,
+) -> Result<(), RunError> {
+    let status = command
+        .status()
+        .map_err(|source| RunError::Start { program, source })?;
+    succeeded(program, purpose, status)
+}
+
+/// Returns an error unless the status is 0.
+pub(crate) fn succeeded(
+    program: &'static str,
+    purpose: &'static str,
+    status: ExitStatus,
+) -> Result<(), RunError> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(RunError::Failed {
+        program,
+        status,
+        purpose,
+    })
+}
 
 /// Returns the repository's root.
 pub(crate) fn root() -> &'static Path {
@@ -24,7 +77,9 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(cargo);
     command
         .current_dir(root())
-        .env("CARGO_TARGET_DIR", target());
+        .env("CARGO_TARGET_DIR", target())
+        // C code of dependencies must also be compiled for musl.
+        .env("CC_x86_64_unknown_linux_musl", "musl-gcc");
     command
 }
 

@@ -1,12 +1,14 @@
 //! The recipes of the project. Run `cargo run -p xtask -- help` for a list.
 
 mod args;
+mod bench;
 mod build;
 mod demo;
 mod images;
 mod instructions;
 mod kubernetes;
 mod limited;
+mod optimized;
 mod pictures;
 mod release;
 mod schemas;

@@ -4,37 +4,34 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use drover_e2e::{BuildError, Tool};
 
-use crate::build::{cargo, root, target};
-use crate::images::{Images, ImagesError, STATIC_TARGET};
+use crate::build::{RunError, STATIC_TARGET, cargo, root, run, target};
+use crate::images::{self, ImagesError};
+use crate::optimized::{self, OptimizedError, RELEASE_PROFILE, Recording};
 
 /// The build target of the command line for Windows. Debian's MinGW provides the linker.
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
+/// The argument of `.ci/install` that installs the tools of a release.
+const PURPOSE: &str = "release";
 
 /// The reason why the release cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
+    /// The programs cannot be built.
+    #[error(transparent)]
+    Programs(#[from] OptimizedError),
     /// The images cannot be built.
     #[error(transparent)]
     Images(#[from] ImagesError),
     /// Helm is not installed.
     #[error(transparent)]
     Helm(#[from] BuildError),
-    /// A program cannot be started.
-    #[error("cannot start {program}")]
-    Start {
-        program: &'static str,
-        source: io::Error,
-    },
-    /// A program failed. The program has printed the reason.
-    #[error("`{program}` failed ({status}); install the required tools with `.ci/install release`")]
-    Failed {
-        program: &'static str,
-        status: ExitStatus,
-    },
+    /// cargo, Helm or `sha256sum` failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
@@ -56,13 +53,14 @@ impl Release {
         };
         fs::create_dir_all(&self.folder).map_err(write(&self.folder))?;
         let folder = fs::canonicalize(&self.folder).map_err(write(&self.folder))?;
-        Images::into_folder(folder.clone()).run()?;
-        run("cargo build", &mut windows_build())?;
-        for (target_name, program, file) in [
-            (STATIC_TARGET, "drover", "drover-linux-amd64"),
-            (WINDOWS_TARGET, "drover.exe", "drover-windows-amd64.exe"),
+        let programs = optimized::build(STATIC_TARGET, Recording::New)?;
+        images::pack(&programs, &folder, PURPOSE)?;
+        run("cargo build", PURPOSE, &mut windows_build())?;
+        let windows = target().join(WINDOWS_TARGET).join(RELEASE_PROFILE);
+        for (built, file) in [
+            (programs.join("drover"), "drover-linux-amd64"),
+            (windows.join("drover.exe"), "drover-windows-amd64.exe"),
         ] {
-            let built = target().join(target_name).join("image").join(program);
             let file = folder.join(file);
             fs::copy(built, &file).map_err(write(&file))?;
         }
@@ -75,7 +73,7 @@ impl Release {
                 .args(["package", "--destination"])
                 .arg(&folder)
                 .arg(root().join("charts").join(chart));
-            run("helm package", &mut package)?;
+            run("helm package", PURPOSE, &mut package)?;
         }
         let sums = folder.join("SHA256SUMS");
         let mut sum = Command::new("sh");
@@ -84,7 +82,7 @@ impl Release {
             "rm -f SHA256SUMS && sha256sum drover* >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && \
              cat SHA256SUMS",
         ]);
-        run("sha256sum", &mut sum)?;
+        run("sha256sum", PURPOSE, &mut sum)?;
         fs::metadata(&sums).map(drop).map_err(write(&sums))
     }
 }
@@ -94,16 +92,8 @@ impl Release {
 fn windows_build() -> Command {
     let mut build = cargo();
     build
-        .args(["build", "--locked", "--profile=image"])
+        .args(["build", "--locked", "--profile", RELEASE_PROFILE])
         .args(["--package=drover-server", "--bin=drover"])
         .args(["--no-default-features", "--target", WINDOWS_TARGET]);
     build
-}
-
-fn run(program: &'static str, command: &mut Command) -> Result<(), ReleaseError> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(ReleaseError::Failed { program, status }),
-        Err(source) => Err(ReleaseError::Start { program, source }),
-    }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use drover_api::group::ACCESS_LABEL;
-use drover_e2e::{DemoOptions, DemoServer, DroverError, ProgramError};
+use drover_e2e::{DemoOptions, DemoServer, DroverError};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::administrator::{Administrator, AdministratorError};
 use crate::figures::{Figures, Goal};
 use crate::meter::print_progress;
+use crate::process::{ProcessError, stop};
 
 /// Number of simulated clusters.
 const CLUSTERS: u32 = 200;
@@ -34,9 +35,9 @@ pub(crate) enum SyncError {
     /// A program of Drover failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// The memory or CPU usage of the server's process cannot be read.
+    /// The server cannot be stopped.
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Process(#[from] ProcessError),
     /// A request to the server failed.
     #[error(transparent)]
     Api(#[from] AdministratorError),
@@ -92,8 +93,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     until(&api, &clusters, start, |there| people.is_disjoint(there)).await?;
     let name = "take_away_1000x200_s";
     figures.add(name, start.elapsed().as_secs_f64(), Goal::None);
-    server.running().check()?;
-    Ok(())
+    Ok(stop(server.running()).await?)
 }
 
 /// Creates users, and returns the names that the users have in clusters.

@@ -4,15 +4,22 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// Returns the kernel, the processors and the commit for the header of a table.
+/// Returns the kernel, its TCP congestion control, the processors and the commit for the header of
+/// a table. BBR also delays packets on local connections, and its timers use CPU time.
 pub(crate) fn description() -> String {
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel = kernel_setting("kernel/osrelease");
+    let congestion_control = kernel_setting("net/ipv4/tcp_congestion_control");
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     format!(
-        "Linux {}, {cores} cores, commit {}",
-        kernel.trim(),
+        "Linux {kernel}, TCP {congestion_control}, {cores} cores, commit {}",
         commit()
     )
+}
+
+/// Returns the value of a kernel setting, or "unknown" if the kernel does not have the setting.
+fn kernel_setting(name: &str) -> String {
+    let value = fs::read_to_string(format!("/proc/sys/{name}"));
+    value.map_or_else(|_| "unknown".to_owned(), |value| value.trim().to_owned())
 }
 
 /// Returns the CPU time that the host of a virtual machine gave to other virtual machines (`steal`

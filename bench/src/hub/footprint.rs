@@ -10,7 +10,7 @@ use super::stage::{Stage, StageError, prepare};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
 use crate::meter::print_progress;
-use crate::process::{ProcessError, rss_kib};
+use crate::process::{ProcessError, rss_kib, stop};
 
 pub(super) const KIB_PER_MIB: f64 = 1024.0;
 /// Time that the allocator needs to return unused memory to the operating system.
@@ -19,7 +19,6 @@ const STARTS: usize = 7;
 const SYNCS: usize = 100;
 const READY_MS: f64 = 250.0;
 const RSS_RATIO: f64 = 0.15;
-const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Measures the latency of fsync for 4 KiB. This latency affects the hub and kube-apiserver.
 pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
@@ -64,9 +63,7 @@ pub(super) async fn measure_restart(
     let mut seen = Vec::new();
     for _ in 0..STARTS {
         let hub = &mut stage.hub;
-        hub.terminate(STOP_TIMEOUT)
-            .await
-            .map_err(StageError::from)?;
+        stop(hub).await?;
         let start = Instant::now();
         hub.restart().map_err(StageError::from)?;
         seen.push(until_ready(&ready, start).await?);

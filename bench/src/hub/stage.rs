@@ -20,6 +20,7 @@ use crate::limits::TooFewFiles;
 use crate::load::{
     Connection, ExchangeError, NUMBER, Numbers, REPEATING_NUMBER, Sent, Target, repeat,
 };
+use crate::process::{ProcessError, stop};
 
 /// Number of objects in the list that the benchmark reads.
 pub(super) const LISTED: u32 = 10_000;
@@ -158,6 +159,11 @@ impl Stage {
             })?;
         }
         Ok(())
+    }
+
+    /// Stops the hub gracefully.
+    pub(super) async fn stop(mut self) -> Result<(), ProcessError> {
+        stop(&mut self.hub).await
     }
 
     /// Measures the process of the hub after a restart.

@@ -2,38 +2,41 @@
 
 use std::time::{Duration, Instant};
 
-use super::joining::{join, permit_all_lanes};
 use super::stage::StageError;
 use super::{ProxyBenchError, Stage, named_load, print_progress};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
-use crate::process::rss_kib;
+use crate::process::{rss_kib, stop};
+use crate::scale;
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time after the start until the allocator has returned unused memory to the operating system.
-const SETTLE: Duration = Duration::from_secs(10);
-/// Number of additional idle clusters while the benchmark measures the base memory of the server.
-const FEW: u32 = 2;
+/// Number of idle clusters for measuring the memory of the server.
+const FEW: u32 = 3;
+/// Number of further idle clusters before the measurement of the memory per cluster. These clusters
+/// fill the constant caches of the server.
+const FILLING: u32 = 500;
 /// Number of idle clusters for measuring the average memory per cluster.
-const MANY: u32 = 100;
+const MANY: u32 = 1000;
 const STARTS: usize = 5;
-const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 const TIMEOUT: Duration = Duration::from_mins(1);
 
+/// Measures the agent of the stage, and a second server with the embedded hub and simulated clusters.
 pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), ProxyBenchError> {
-    print_progress("memory at rest, with 3 clusters");
-    permit_all_lanes(&stage.cluster).await?;
-    let logs = stage.folder.path();
-    let _few = join(&stage.server, &stage.cluster, 0, FEW, logs).await?;
-    tokio::time::sleep(SETTLE).await;
-    let agent = rss_kib(stage.agent.id())?;
-    let before = rss_kib(stage.server.id())?;
-    figures.add("agent_rss_mib", agent / KIB_PER_MIB, Goal::AtMost(25.0));
-    figures.add("server_rss_mib", before / KIB_PER_MIB, Goal::AtMost(60.0));
+    print_progress(&format!("memory at rest, with {FEW} clusters"));
+    let mut clusters = scale::Stage::start(FEW + FILLING + MANY).await?;
+    clusters.join(FEW).await?;
+    scale::settle().await;
+    let mut add = |key, kib: f64, goal| figures.add(key, kib / KIB_PER_MIB, Goal::AtMost(goal));
+    add("agent_rss_mib", rss_kib(stage.agent.id())?, 25.0);
+    add("server_rss_mib", rss_kib(clusters.server_id())?, 60.0);
+    print_progress(&format!("memory at rest, with {FILLING} more"));
+    clusters.join(FILLING).await?;
+    scale::settle().await;
+    let before = rss_kib(clusters.server_id())?;
     print_progress(&format!("memory at rest, with {MANY} more"));
-    let _many = join(&stage.server, &stage.cluster, FEW, MANY, logs).await?;
-    tokio::time::sleep(SETTLE).await;
-    let after = rss_kib(stage.server.id())?;
+    clusters.join(MANY).await?;
+    scale::settle().await;
+    let after = rss_kib(clusters.server_id())?;
     figures.add("idle_clusters", f64::from(MANY), Goal::None);
     figures.add(
         "idle_cluster_kib",
@@ -54,10 +57,7 @@ pub(super) async fn measure_ready(
     for _ in 0..STARTS {
         let running = stage.server.running();
         // Stop the server gracefully, so that the next process does not wait for the Lease.
-        running
-            .terminate(STOP_TIMEOUT)
-            .await
-            .map_err(StageError::from)?;
+        stop(running).await?;
         let start = Instant::now();
         running.restart().map_err(StageError::from)?;
         // Poll without the test harness, because its polling interval is too long.

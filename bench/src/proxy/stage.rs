@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use super::peer::{Peer, PeerError};
 use crate::certificate::{self, CertificateError, Files};
 use crate::load::{Connection, Target};
+use crate::process::{ProcessError, stop};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Name of the measured cluster.
@@ -68,10 +69,10 @@ pub(super) struct Stage {
     pub(super) server: Server,
     backend: Running,
     /// The API server to which the backend forwards requests.
-    pub(super) cluster: ControlPlane,
+    _cluster: ControlPlane,
     _hub: ControlPlane,
     targets: Targets,
-    pub(super) folder: TempDir,
+    _folder: TempDir,
 }
 
 /// The targets for requests to the backend.
@@ -132,11 +133,19 @@ impl Stage {
             agent,
             server,
             backend,
-            cluster,
+            _cluster: cluster,
             _hub: hub,
             targets,
-            folder,
+            _folder: folder,
         })
+    }
+
+    /// Stops Drover's programs and the backend gracefully. The server stops first, because the agent
+    /// waits for open streams of a connected server.
+    pub(super) async fn stop(mut self) -> Result<(), ProcessError> {
+        stop(self.server.running()).await?;
+        stop(self.agent.running()).await?;
+        stop(&mut self.backend).await
     }
 
     /// Returns a target that reaches the backend directly, with the headers that an agent sends.

@@ -2,20 +2,21 @@
 //! all agents use one stub of an API server. Each tunnel is a separate TLS connection.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use drover_agent::wire::{self, Replica};
+use drover_agent_link::status::ConnectionStatus;
 use drover_agent_link::upstream::Upstream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::stub::Stub;
-use crate::fleet::{FleetError, stay_connected};
 use crate::limits::{TooFewFiles, allow_files};
 
 /// Number of files that a process opens in addition to its tunnels.
@@ -44,9 +45,9 @@ pub(crate) enum AgentsError {
     /// The limit of open files is too low.
     #[error(transparent)]
     Files(#[from] TooFewFiles),
-    /// An agent cannot be started.
-    #[error(transparent)]
-    Fleet(#[from] FleetError),
+    /// An agent did not connect.
+    #[error("the agent of {name} did not connect: {last_status}", last_status = .last)]
+    NotConnected { name: String, last: String },
 }
 
 /// The description of one cluster: one line of the clusters file.
@@ -85,21 +86,17 @@ impl Agents {
         let pause = Duration::from_secs(1) / self.per_second.max(1);
         let (mut conditions, start) = (Vec::new(), Instant::now());
         for (number, cluster) in (0_u32..).zip(clusters) {
-            let name = cluster.name;
-            for object in cluster.objects {
-                let put = stub.put(object);
-                put.map_err(|source| AgentsError::Object {
-                    name: name.clone(),
-                    source,
-                })?;
-            }
+            let name = put_manifest(&stub, cluster)?;
             let mut replica = assemble(&upstream, &stub, &name);
             replica.connection.source = Some(network(number));
             conditions.push((name, replica.connection.status.subscribe()));
             tokio::spawn(async move { replica.run().await });
             tokio::time::sleep_until(start + pause * number).await;
         }
-        Ok(stay_connected(conditions, Instant::now() + TIMEOUT).await?)
+        all_connected(conditions).await?;
+        // The parent process reads this line. Ignore errors.
+        let _ = writeln!(io::stdout(), "ready");
+        std::future::pending().await
     }
 
     fn read(&self) -> Result<Vec<Joining>, AgentsError> {
@@ -120,20 +117,51 @@ impl Agents {
     }
 }
 
+/// Stores the objects of a cluster's manifest in the stub. Returns the name of the cluster.
+pub(crate) fn put_manifest(stub: &Stub, cluster: Joining) -> Result<String, AgentsError> {
+    let name = cluster.name;
+    for object in cluster.objects {
+        let put = stub.put(object);
+        put.map_err(|source| AgentsError::Object {
+            name: name.clone(),
+            source,
+        })?;
+    }
+    Ok(name)
+}
+
+/// Waits until all agents are connected.
+pub(crate) async fn all_connected(
+    conditions: Vec<(String, watch::Receiver<ConnectionStatus>)>,
+) -> Result<(), AgentsError> {
+    let deadline = Instant::now() + TIMEOUT;
+    for (name, mut condition) in conditions {
+        let connected = condition.wait_for(|condition| condition.connected);
+        let waited = tokio::time::timeout_at(deadline, connected).await;
+        let is_connected = matches!(waited, Ok(Ok(_)));
+        drop(waited);
+        if !is_connected {
+            let last = condition.borrow().message.clone();
+            return Err(AgentsError::NotConnected { name, last });
+        }
+    }
+    Ok(())
+}
+
 fn assemble(upstream: &Upstream, stub: &Stub, name: &str) -> Replica {
     let own = kube::Client::new(stub.clone(), name);
     wire::assemble_on(
         upstream.clone(),
         own,
         name,
-        "fleet".to_owned(),
+        "bench".to_owned(),
         CancellationToken::new(),
     )
 }
 
 /// Returns a loopback address for each cluster. The server limits unauthenticated requests per
 /// network, and real clusters are in different networks.
-fn network(number: u32) -> IpAddr {
+pub(crate) fn network(number: u32) -> IpAddr {
     let [_, high, middle, low] = number.to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(127, high.saturating_add(1), middle, low))
 }

@@ -14,16 +14,17 @@ use tempfile::TempDir;
 use super::agents::{Joining, files};
 use crate::administrator::{Administrator, AdministratorError};
 use crate::certificate::{self, CertificateError};
-use crate::fleet::{self, manifest};
 use crate::limits::{TooFewFiles, allow_files};
 use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
+use crate::manifest;
+use crate::process::{ProcessError, stop};
 
 /// Time after a burst until the allocator has returned unused memory to the operating system.
 const SETTLE: Duration = Duration::from_secs(15);
 /// Number of concurrent imports.
 const IMPORTS: usize = 16;
 /// Number of agents to start per second, slightly below the registration limit of the server.
-const PER_SECOND: u32 = 45;
+pub(crate) const PER_SECOND: u32 = 45;
 /// Timeout of operations on all clusters.
 const TIMEOUT: Duration = Duration::from_mins(10);
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -74,24 +75,25 @@ pub(crate) enum StageError {
 }
 
 /// The running programs. Rust drops the fields in order, and so stops the programs in this order.
-pub(super) struct Stage {
-    agents: Option<Running>,
+pub(crate) struct Stage {
+    agents: Vec<Running>,
     server: DemoServer,
     /// A client of the server with an administrator's permissions.
     api: Administrator,
     target: Target,
+    /// Number of joined clusters.
     clusters: u32,
     folder: TempDir,
 }
 
 /// Waits until the allocator has returned unused memory to the system.
-pub(super) async fn settle() {
+pub(crate) async fn settle() {
     tokio::time::sleep(SETTLE).await;
 }
 
 impl Stage {
-    /// Starts a server without clusters.
-    pub(super) async fn start(clusters: u32) -> Result<Self, StageError> {
+    /// Starts a server without clusters. At most `clusters` clusters can join.
+    pub(crate) async fn start(clusters: u32) -> Result<Self, StageError> {
         // The server inherits the limit of open files.
         allow_files(files(clusters.into()))?;
         let prefix = TempDir::with_prefix("drover-bench-");
@@ -114,41 +116,52 @@ impl Stage {
             numbers: Arc::new(Numbers::scattered_over(clusters.into())),
         };
         Ok(Self {
-            agents: None,
+            agents: Vec::new(),
             server,
             api,
             target,
-            clusters,
+            clusters: 0,
             folder,
         })
     }
 
-    /// Imports all clusters and connects their agents.
-    pub(super) async fn join(&mut self) -> Result<(), StageError> {
-        let path = self.folder.path().join("clusters.jsonl");
+    /// Imports `count` more clusters and connects their agents, which run in a new process.
+    pub(crate) async fn join(&mut self, count: u32) -> Result<(), StageError> {
+        let first = self.clusters;
+        let clusters = self.import(count).await?;
+        let path = self
+            .folder
+            .path()
+            .join(format!("clusters-from-{first}.jsonl"));
         let mut file = BufWriter::new(File::create(&path).map_err(prepare(&path))?);
-        let this = &*self;
-        let mut imports = futures::stream::iter((0..self.clusters).map(|n| this.import(n)))
-            .buffer_unordered(IMPORTS);
-        while let Some(cluster) = imports.try_next().await? {
+        for cluster in clusters {
             let line = serde_json::to_string(&cluster).expect("names and objects are JSON");
             writeln!(file, "{line}").map_err(prepare(&path))?;
         }
-        drop(imports);
         file.flush().map_err(prepare(&path))?;
         let own = std::env::current_exe().map_err(prepare(Path::new("drover-bench")))?;
-        let mut agents = Program::new("agents", own, self.folder.path())
+        let mut agents = Program::new(&format!("agents-from-{first}"), own, self.folder.path())
             .args(["agents", "--per-second", &PER_SECOND.to_string()])
             .arg("--clusters")
             .arg(path)
             .start()?;
         agents.wait_for_log("ready", TIMEOUT).await?;
-        self.agents = Some(agents);
+        self.agents.push(agents);
         self.until_all_ready().await
     }
 
-    async fn import(&self, number: u32) -> Result<Joining, StageError> {
-        let name = fleet::name(number);
+    /// Imports `count` more clusters. The caller connects their agents.
+    pub(crate) async fn import(&mut self, count: u32) -> Result<Vec<Joining>, StageError> {
+        let first = self.clusters;
+        self.clusters += count;
+        let this = &*self;
+        let imports = (first..self.clusters).map(|number| this.import_one(number));
+        let imports = futures::stream::iter(imports).buffer_unordered(IMPORTS);
+        imports.try_collect().await
+    }
+
+    async fn import_one(&self, number: u32) -> Result<Joining, StageError> {
+        let name = format!("cluster-{number:08}");
         self.api.post("/v1/clusters", json!({"name": name})).await?;
         let import = format!("/v1/clusters/{name}/import");
         let import = self.api.post(&import, json!({})).await?;
@@ -196,7 +209,7 @@ impl Stage {
     }
 
     /// Waits until all clusters are ready.
-    pub(super) async fn until_all_ready(&self) -> Result<(), StageError> {
+    pub(crate) async fn until_all_ready(&self) -> Result<(), StageError> {
         let ready = async || {
             let (mut count, mut after) = (0, String::new());
             loop {
@@ -238,17 +251,41 @@ impl Stage {
     /// Returns a target whose requests address different clusters.
     pub(super) fn any_cluster(&self, path: &str) -> Target {
         self.target
-            .at(&format!("/k8s/clusters/fleet-{REPEATING_NUMBER}{path}"))
+            .at(&format!("/k8s/clusters/cluster-{REPEATING_NUMBER}{path}"))
+    }
+
+    /// Stops the server and the agents gracefully.
+    pub(crate) async fn stop(mut self) -> Result<(), ProcessError> {
+        stop(self.server.running()).await?;
+        for agents in &mut self.agents {
+            stop(agents).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the client with an administrator's permissions.
+    pub(crate) const fn api(&self) -> &Administrator {
+        &self.api
+    }
+
+    /// Returns the host and the port of the server.
+    pub(crate) fn server_address(&self) -> &str {
+        &self.target.address
+    }
+
+    /// Returns the folder for files of the benchmark.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Returns the process ID of the server.
-    pub(super) fn server_id(&self) -> u32 {
+    pub(crate) fn server_id(&self) -> u32 {
         self.server.id()
     }
 
-    /// Returns the process ID of the agents.
+    /// Returns the process ID of the agents that joined first.
     pub(super) fn agents_id(&self) -> Result<u32, StageError> {
-        let agents = self.agents.as_ref().ok_or(StageError::NoAgents)?;
+        let agents = self.agents.first().ok_or(StageError::NoAgents)?;
         Ok(agents.id())
     }
 

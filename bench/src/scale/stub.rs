@@ -9,11 +9,12 @@
 //! |---|---|
 //! | `GET /small` | 1 KiB |
 //! | `GET` of an object | the stored object, or 404 |
-//! | `GET` of a list | the nodes or pods, or an empty list for other kinds |
+//! | `GET` of a list | the nodes, pods or stored Secrets, or an empty list for other kinds |
 //! | `GET` of a watch | no event until its timeout |
 //! | `POST` of an object | 201 with the stored object, or 409 |
 //! | `POST` of an Event | 201 with the Event, which is not stored |
 //! | `POST` to the subresource `token` | 201 with a token of the service account |
+//! | `POST` of a TokenReview | 201 with a node agent; its token is the name of its node |
 //! | `PUT`, `PATCH` as merge | the stored object |
 //! | `PATCH` as apply, `PATCH` of an Event, `DELETE` | 200 |
 
@@ -26,6 +27,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use drover_agent_link::upstream::{Body, Upstream};
+use drover_api::agent::{NODE_TOKEN_AUDIENCE, NodeClass};
+use drover_api::group::{CONTROL_PLANE_LABEL, NODE_AGENT_NAMESPACE};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
@@ -39,7 +42,7 @@ pub(crate) use self::objects::Refused;
 const SMALL: usize = 1024;
 static SMALL_BYTES: [u8; SMALL] = [b'd'; SMALL];
 /// Number of nodes of each cluster.
-const NODES: u32 = 3;
+pub(crate) const NODES: u32 = 3;
 const PODS: u32 = 30;
 /// Default timeout of a watch.
 const WATCH_TIMEOUT: Duration = Duration::from_mins(5);
@@ -55,8 +58,18 @@ struct Inner {
 }
 
 impl Stub {
+    /// Creates a stub with workers.
     pub(crate) fn new() -> Self {
-        let nodes: Vec<Value> = (0..NODES).map(node).collect();
+        Self::with_nodes(&json!({}))
+    }
+
+    /// Creates a stub with control-plane nodes. Their node agents may have tunnels.
+    pub(crate) fn with_control_plane() -> Self {
+        Self::with_nodes(&json!({CONTROL_PLANE_LABEL: ""}))
+    }
+
+    fn with_nodes(labels: &Value) -> Self {
+        let nodes: Vec<Value> = (0..NODES).map(|number| node(number, labels)).collect();
         let pods: Vec<Value> = (0..PODS).map(pod).collect();
         Self(Arc::new(Inner {
             objects: Objects::default(),
@@ -78,7 +91,8 @@ impl Stub {
         Upstream::in_process(move |request| Box::pin(stub.clone().answer(request)))
     }
 
-    async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    /// Responds to a request.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response<Body>
     where
         B: hyper::body::Body,
     {
@@ -122,6 +136,9 @@ impl Stub {
         match path {
             "/api/v1/nodes" => json_of(StatusCode::OK, self.0.nodes.clone()),
             "/api/v1/pods" => json_of(StatusCode::OK, self.0.pods.clone()),
+            _ if path.ends_with("/secrets") => {
+                json_of(StatusCode::OK, list(&self.0.objects.list(path)))
+            }
             _ if objects::is_list(path) => json_of(StatusCode::OK, list(&[])),
             _ => match self.0.objects.get(path) {
                 Some(object) => json_of(StatusCode::OK, object.to_string().into()),
@@ -144,6 +161,7 @@ impl Stub {
         match *method {
             Method::DELETE => Ok(ok(objects.delete(path))),
             Method::POST if path.ends_with("/token") => Ok(created(token(sent))),
+            Method::POST if path.ends_with("/tokenreviews") => Ok(created(review(sent))),
             Method::POST if passing => Ok(created(objects.stamped(sent))),
             Method::POST => objects.create(path, sent).map(created),
             Method::PUT => objects.put(path, sent).map(ok),
@@ -191,6 +209,34 @@ fn token(mut sent: Value) -> Value {
     sent
 }
 
+/// Returns the name of a node.
+pub(crate) fn node_name(number: u32) -> String {
+    format!("stub-{number}")
+}
+
+fn node_uid(name: &str) -> String {
+    format!("uid-of-{name}")
+}
+
+/// Returns the response to a review of a node agent's token.
+fn review(mut sent: Value) -> Value {
+    let account = NodeClass::ControlPlane.service_account();
+    let node = sent["spec"]["token"].as_str().unwrap_or_default();
+    let extra = json!({
+        "authentication.kubernetes.io/node-name": [node],
+        "authentication.kubernetes.io/node-uid": [node_uid(node)],
+    });
+    sent["status"] = json!({
+        "authenticated": true,
+        "audiences": [NODE_TOKEN_AUDIENCE],
+        "user": {
+            "username": format!("system:serviceaccount:{NODE_AGENT_NAMESPACE}:{account}"),
+            "extra": extra,
+        },
+    });
+    sent
+}
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 fn full(bytes: Bytes) -> Body {
@@ -218,10 +264,11 @@ fn list(items: &[Value]) -> Bytes {
     list.to_string().into()
 }
 
-fn node(number: u32) -> Value {
+fn node(number: u32, labels: &Value) -> Value {
+    let name = node_name(number);
     let size = json!({"cpu": "4", "memory": "16Gi", "pods": "110"});
     json!({"kind": "Node", "apiVersion": "v1",
-        "metadata": {"name": format!("stub-{number}"), "uid": format!("node-{number}"), "resourceVersion": "1"},
+        "metadata": {"name": name, "uid": node_uid(&name), "labels": labels, "resourceVersion": "1"},
         "spec": {},
         "status": {"capacity": size, "allocatable": size,
             "conditions": [{"type": "Ready", "status": "True"}]}})
@@ -232,7 +279,7 @@ fn pod(number: u32) -> Value {
     json!({"kind": "Pod", "apiVersion": "v1",
         "metadata": {"name": format!("stub-{number}"), "namespace": "default",
             "uid": format!("pod-{number}"), "resourceVersion": "1"},
-        "spec": {"nodeName": format!("stub-{}", number % NODES),
+        "spec": {"nodeName": node_name(number % NODES),
             "containers": [{"name": "main", "resources": requests}]},
         "status": {"phase": "Running"}})
 }
@@ -266,6 +313,8 @@ mod tests {
         let created = send(&stub, Method::POST, secrets, secret.clone()).await;
         assert_eq!((created.0, &created.1["data"]["a"]), (201, &json!("Yg==")));
         assert_eq!(send(&stub, Method::POST, secrets, secret).await.0, 409);
+        let listed = send(&stub, Method::GET, secrets, Value::Null).await.1;
+        assert_eq!(listed["items"][0]["metadata"]["name"], "s");
         let gone = "/api/v1/namespaces/n/secrets/s";
         assert_eq!(send(&stub, Method::DELETE, gone, Value::Null).await.0, 200);
         assert_eq!(send(&stub, Method::GET, gone, Value::Null).await.0, 404);

@@ -2,6 +2,8 @@
      manifest that `drover cluster import` prints. */}}
 {{- define "agent.namespace" -}}drover-agent{{- end }}
 
+{{- define "nodeAgent.namespace" -}}drover-node-agent{{- end }}
+
 {{- define "agent.labels" -}}
 app.kubernetes.io/managed-by: drover
 app.kubernetes.io/name: drover-agent
@@ -32,4 +34,22 @@ namespace: {{ include "agent.namespace" . }}
 {{- end }}
 {{- end }}
 {{- $image }}
+{{- end }}
+
+{{/* The environment variables of the HTTP proxy. */}}
+{{- define "agent.proxy" -}}
+{{- if .Values.proxy.secretName }}
+- name: HTTPS_PROXY
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.proxy.secretName }}
+      key: https-proxy
+{{- else if .Values.proxy.https }}
+- name: HTTPS_PROXY
+  value: {{ .Values.proxy.https | quote }}
+{{- end }}
+{{- with .Values.proxy.noProxy }}
+- name: NO_PROXY
+  value: {{ . | quote }}
+{{- end }}
 {{- end }}

@@ -2,6 +2,8 @@
 //! properties with generated inputs, and `cargo test` checks the properties with the corpus.
 
 use drover_access::account_token::AccountToken;
+use drover_access::endpoint::token_review::TokenReview;
+use drover_access::endpoint::{Directory, Tokens, parse_state};
 use drover_access::path::{CLUSTER_PATH_PREFIX, ClusterPath};
 use drover_access::setting::Setting;
 use drover_access::token::{RegistrationToken, UserToken};
@@ -95,5 +97,29 @@ pub(crate) fn setting(data: &[u8]) {
     };
     for setting in Setting::ALL {
         assert!(setting.check(setting.in_effect(text)).is_ok());
+    }
+}
+
+/// Checks that the webhook authenticates no token review that the fuzzer creates, and that parsed
+/// Secrets contain only names of Drover.
+pub(crate) fn endpoint(data: &[u8]) {
+    let mut directory = Directory {
+        state: parse_state(data).ok(),
+        ..Directory::default()
+    };
+    if let Ok(tokens) = Tokens::parse(data) {
+        assert!(tokens.identities().all(|identity| {
+            identity.user().as_str().starts_with("drover:user:")
+                && identity
+                    .groups()
+                    .iter()
+                    .all(|it| it.as_str().starts_with("drover:"))
+        }));
+        directory.tokens.insert("a".to_owned(), tokens);
+    }
+    if let Some(review) = TokenReview::parse(data) {
+        let (code, answer) = review.answer(Some(&directory), jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(code, 200);
+        assert_eq!(answer["status"]["authenticated"], false);
     }
 }

@@ -14,6 +14,7 @@ mod gather;
 mod provenance;
 mod resolver;
 mod rights;
+mod target;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -32,6 +33,7 @@ pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
 pub use provenance::Provenance;
 pub use resolver::{Binding, Names, ResolvedRoles, Roles};
 pub use rights::RightsHolder;
+pub use target::Target;
 
 /// A user or group to which a grant applies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! The check of every tunnelled request by the agent. The check protects the cluster if an attacker
 //! controls the server.
 
-use drover_api::agent::{LANE_HEADER, Lane, REPORT_PATH};
+use drover_api::agent::{ENDORSE_PATH, LANE_HEADER, Lane, REPORT_PATH};
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, Method, Uri};
 use thiserror::Error;
@@ -37,8 +37,8 @@ pub enum Refused {
     /// The request has an impersonation header that the lane does not permit.
     #[error("the request has an impersonation header that this lane does not permit")]
     ForeignImpersonation,
-    /// The report lane permits only `GET /report`.
-    #[error("the report lane permits only GET /report")]
+    /// The report lane permits only `GET /report` and `POST /endorse`.
+    #[error("the report lane permits only GET /report and POST /endorse")]
     NotAReport,
 }
 
@@ -70,7 +70,9 @@ pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Re
         Lane::Controller => no_impersonation(headers)?,
         Lane::Report => {
             no_impersonation(headers)?;
-            if *method != Method::GET || uri.path() != REPORT_PATH || uri.query().is_some() {
+            let own = (method, uri.path());
+            let ours = own == (&Method::GET, REPORT_PATH) || own == (&Method::POST, ENDORSE_PATH);
+            if !ours || uri.query().is_some() {
                 return Err(Refused::NotAReport);
             }
         }

@@ -7,6 +7,7 @@
 pub mod account_token;
 pub mod admission;
 pub mod credential;
+pub mod endpoint;
 pub mod grants;
 pub mod guard;
 pub mod headers;
@@ -20,6 +21,5 @@ pub mod proof;
 pub mod roles;
 pub mod same_origin;
 pub mod setting;
-pub mod target;
 pub mod token;
 pub mod verb;

@@ -126,8 +126,8 @@ pub fn account(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
 }
 
-/// Reports whether a text is a valid name of a namespace or service account (RFC 1123).
-fn is_dns_name(text: &str, longest: usize) -> bool {
+/// Reports whether a text is a valid name of a namespace, a service account or a node (RFC 1123).
+pub fn is_dns_name(text: &str, longest: usize) -> bool {
     !text.is_empty()
         && text.len() <= longest
         && text

@@ -5,10 +5,10 @@ use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
 
+pub use crate::grants::Target;
 use crate::grants::{Grants, Provenance, RightsHolder};
 use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
-pub use crate::target::Target;
 
 /// Proof that an identity may use a target. The proxy requires a permit for each request.
 ///

@@ -76,6 +76,33 @@ pub fn connect_message(cluster: &ClusterUid, nonce: &str, replica: &str) -> Vec<
     )
 }
 
+/// Returns the message that a node agent signs to bind its key to its node.
+pub fn node_register_message(cluster: &ClusterUid, key: &PublicKey) -> Vec<u8> {
+    message(
+        "drover-node-register-v1",
+        &[cluster.as_str().as_bytes(), &key.0],
+    )
+}
+
+/// Returns the message that a node agent signs to connect. Contains the Cluster's UID, the nonce of the
+/// challenge, the name of the replica, and the name of the node.
+pub fn node_connect_message(
+    cluster: &ClusterUid,
+    nonce: &str,
+    replica: &str,
+    node: &str,
+) -> Vec<u8> {
+    message(
+        "drover-node-connect-v1",
+        &[
+            cluster.as_str().as_bytes(),
+            nonce.as_bytes(),
+            replica.as_bytes(),
+            node.as_bytes(),
+        ],
+    )
+}
+
 fn message(purpose: &str, parts: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {

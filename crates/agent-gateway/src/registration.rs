@@ -10,6 +10,7 @@ pub mod connect;
 pub mod decide;
 pub mod import;
 pub mod manifest;
+mod node;
 pub mod notice;
 pub mod pin;
 pub mod register;
@@ -22,7 +23,10 @@ use axum::extract::{FromRequest as _, FromRequestParts as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_access::same_origin::Head;
-use drover_api::agent::{Challenge, ChallengeRequest, RegisterRequest, RegisterResponse};
+use drover_api::agent::{
+    Challenge, ChallengeRequest, NodeRegisterRequest, NodeRegisterResponse, RegisterRequest,
+    RegisterResponse,
+};
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Import, ImportRequest};
 use governor::DefaultDirectRateLimiter;
@@ -151,6 +155,8 @@ pub struct RegistrationState {
     pin: Pin,
     challenges: Arc<Challenges>,
     challenge_rate: Arc<ChallengeRate>,
+    /// Rate limits of node agents' registrations. Each registration causes a TokenReview.
+    node_rate: Arc<ChallengeRate>,
     rate: Arc<RegistrationRate>,
     notices: Arc<Notices>,
 }
@@ -185,6 +191,7 @@ impl RegistrationState {
             pin,
             challenges: Arc::default(),
             challenge_rate: Arc::default(),
+            node_rate: Arc::default(),
             rate: Arc::default(),
         }
     }
@@ -208,6 +215,7 @@ impl RegistrationState {
 pub fn declared() -> Routes<RegistrationState> {
     Routes::default()
         .add(Right::Agent, routes!(register))
+        .add(Right::Agent, routes!(register_node))
         .add(Right::Agent, routes!(challenge))
         .add(Right::Agent, routes!(connect))
         .add(Right::Agent, routes!(import_manifest))
@@ -238,6 +246,28 @@ async fn register(
     }
     state.rate.check_all(work)?;
     let answer = register::register(&state, &headers, &asked).await?;
+    note(&state, &noted, &asked.cluster_uid);
+    Ok(Json(answer))
+}
+
+/// Binds the key of a node agent to its node. The cluster's agent verifies the token in the request.
+#[utoipa::path(post, path = "/v1/agent/node", tag = "agents",
+    request_body = NodeRegisterRequest, responses((status = 200, body = NodeRegisterResponse)))]
+async fn register_node(
+    State(state): State<RegistrationState>,
+    noted: AuditNotes,
+    request: Request,
+) -> Result<Json<NodeRegisterResponse>, Status> {
+    state.rate.check_network(sender(request.extensions()))?;
+    let work = cluster_work(request.extensions());
+    let peer = connect::peer(request.extensions());
+    let AgentJson(asked) = AgentJson::<NodeRegisterRequest>::from_request(request, &state).await?;
+    if !state.is_cluster(&asked.cluster_uid) {
+        return Err(refusal(&Refusal::NoSuchCluster));
+    }
+    state.node_rate.check(&asked.cluster_uid, peer)?;
+    state.rate.check_all(work)?;
+    let answer = node::register(&state, &asked).await?;
     note(&state, &noted, &asked.cluster_uid);
     Ok(Json(answer))
 }

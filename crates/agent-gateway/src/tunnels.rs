@@ -3,8 +3,9 @@
 //! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* checks the
 //! permissions of callers, because the proxy checks permissions first.
 //!
-//! A cluster's agent has several replicas, each with a tunnel. The server probes each tunnel with
-//! `GET /livez` of the cluster's API server. New requests use a healthy tunnel. Within five seconds
+//! A cluster's agent has several replicas, each with a tunnel. At most three node agents have a tunnel,
+//! too, which receives requests while the agent has no healthy tunnel. The server probes each tunnel
+//! with `GET /livez` of the cluster's API server. New requests use a healthy tunnel. Within five seconds
 //! after a tunnel fails, new requests use a different tunnel. Requests in flight stay on their
 //! tunnel. With each probe, the server also sends a ping to the agent, to distinguish a slow API
 //! server from a lost agent. If all tunnels of a cluster have slow API servers, the server uses one
@@ -12,13 +13,16 @@
 
 mod choice;
 mod client;
+mod cluster;
 mod entry;
+mod source;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use drover_api::agent::{LANE_HEADER, Lane};
+use drover_access::proof::PublicKey;
+use drover_api::agent::{LANE_HEADER, Lane, NodeClass};
 use drover_api::ids::ClusterUid;
 use drover_tunnel::{BoxError, Limits, OpenOptions, SendError, ServerBudget, Tunnel};
 use http::{HeaderName, HeaderValue, Request, Response};
@@ -26,16 +30,22 @@ use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use self::choice::Candidate;
 pub use self::choice::Health;
 pub use self::client::ANSWER_BYTES;
 use self::client::TunnelService;
+use self::cluster::ClusterTunnels;
+pub use self::cluster::{ActiveAgent, SwitchReason};
 use self::entry::TunnelEntry;
+pub use self::source::{AttachedAgent, TunnelSource};
 use drover_telemetry::Metrics;
 
-/// Maximum number of tunnels per cluster. When a cluster has this number of tunnels, a new tunnel
-/// replaces the oldest tunnel.
-const MAX_TUNNELS: usize = 8;
+/// Maximum number of tunnels of a cluster's agent. When the agent has this number of tunnels, a new
+/// tunnel replaces the oldest tunnel.
+const MAX_AGENT_TUNNELS: usize = 8;
+/// Maximum number of tunnels of a cluster's node agents. A new tunnel replaces the oldest tunnel.
+const MAX_NODE_TUNNELS: usize = 3;
+/// Maximum number of tunnels of a cluster.
+const MAX_TUNNELS: usize = MAX_AGENT_TUNNELS + MAX_NODE_TUNNELS;
 
 /// Memory limits for tunnels, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,18 +64,6 @@ impl Default for TunnelMemory {
             one: Limits::TUNNEL.buffered_bytes,
         }
     }
-}
-
-/// The description of an agent from its connection request. The server displays the values, but
-/// does not trust them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttachedAgent {
-    /// Name of the agent's pod.
-    pub replica: String,
-    /// Version of the agent's program.
-    pub version: String,
-    /// Negotiated version of the tunnel protocol.
-    pub protocol: u32,
 }
 
 /// A connected tunnel, its agent, its health and its load.
@@ -117,13 +115,6 @@ struct Inner {
     metrics: Metrics,
 }
 
-/// The tunnels of one cluster and the ID of the tunnel for new requests.
-#[derive(Default)]
-struct ClusterTunnels {
-    entries: RwLock<Vec<Arc<TunnelEntry>>>,
-    present: AtomicU64,
-}
-
 /// The tunnel that the server selected for one request.
 pub struct SelectedTunnel {
     entry: Arc<TunnelEntry>,
@@ -133,6 +124,30 @@ impl SelectedTunnel {
     /// Returns the selected tunnel.
     pub fn tunnel(&self) -> &Tunnel {
         &self.entry.tunnel
+    }
+
+    /// Returns the name of the node of a node agent's tunnel, or `None` for a tunnel of the cluster
+    /// agent.
+    pub fn node(&self) -> Option<&str> {
+        self.entry.agent.source.node()
+    }
+
+    /// Sends one request on a lane. The path of the request is the API path in the cluster.
+    pub async fn send<B>(
+        &self,
+        lane: Lane,
+        mut request: Request<B>,
+    ) -> Result<Response<drover_tunnel::tunnel::Body>, SendError>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        request.headers_mut().insert(
+            HeaderName::from_static(LANE_HEADER),
+            HeaderValue::from_static(lane.as_str()),
+        );
+        self.tunnel().send(request).await
     }
 }
 
@@ -200,8 +215,8 @@ impl Tunnels {
     ///
     /// Call this method inside a tokio runtime. A replica has one tunnel. A new connection of the
     /// replica replaces the previous connection, even if the server has not detected the end of the
-    /// previous connection. A cluster has at most eight tunnels. A new tunnel beyond this number
-    /// replaces the oldest tunnel.
+    /// previous connection. An agent has at most eight tunnels, and node agents have at most three. A
+    /// new tunnel beyond these numbers replaces the oldest tunnel of the agent or of the node agents.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
@@ -230,13 +245,56 @@ impl Tunnels {
         }
     }
 
+    fn of(&self, cluster: &ClusterUid) -> Option<Arc<ClusterTunnels>> {
+        self.0.clusters.read().get(cluster).cloned()
+    }
+
     /// Selects the tunnel for a new request to a cluster.
     pub fn choose(&self, cluster: &ClusterUid) -> Result<SelectedTunnel, NoTunnel> {
-        let entries = self.0.clusters.read().get(cluster).cloned();
+        let entries = self.of(cluster);
         let entries = entries.ok_or(NoTunnel::NotConnected)?;
         let entry = entries.choose()?;
         entry.used();
         Ok(SelectedTunnel { entry })
+    }
+
+    /// Returns the agent whose tunnels receive new requests to a cluster, or `None` if no agent of the
+    /// cluster is connected.
+    pub fn active(&self, cluster: &ClusterUid) -> Option<ActiveAgent> {
+        let entries = self.of(cluster)?;
+        entries.active()
+    }
+
+    /// Returns the last switches between the agents of a cluster, oldest first, at most ten.
+    pub fn switches(&self, cluster: &ClusterUid) -> Vec<ActiveAgent> {
+        let entries = self.of(cluster);
+        entries.map_or_else(Vec::new, |entries| entries.switches())
+    }
+
+    /// Selects a healthy tunnel of the cluster agent. Node agents are not selected.
+    pub fn choose_agent(&self, cluster: &ClusterUid) -> Result<SelectedTunnel, NoTunnel> {
+        let entries = self.of(cluster);
+        let entry = entries.and_then(|entries| entries.of_agent());
+        let entry = entry.ok_or(NoTunnel::NotConnected)?;
+        Ok(SelectedTunnel { entry })
+    }
+
+    /// Closes the tunnels of node agents for which `allowed` returns false. The arguments of `allowed`
+    /// are the node's name and class and the key that the node agent proved.
+    pub fn retain_nodes(
+        &self,
+        cluster: &ClusterUid,
+        allowed: impl Fn(&str, NodeClass, &PublicKey) -> bool,
+    ) {
+        let entries = self.of(cluster);
+        for entry in entries.iter().flat_map(|entries| entries.entries()) {
+            if let TunnelSource::Node { node, class, key } = &entry.agent.source
+                && !allowed(node, *class, key)
+            {
+                let reason = "the node agent's key is no longer valid";
+                entry.tunnel.close(reason);
+            }
+        }
     }
 
     /// Sends one request to a cluster on a lane. The path of the request is the API path in the
@@ -245,19 +303,28 @@ impl Tunnels {
         &self,
         cluster: &ClusterUid,
         lane: Lane,
-        mut request: Request<B>,
+        request: Request<B>,
     ) -> Result<Response<drover_tunnel::tunnel::Body>, TunnelSendError>
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
         B::Error: Into<BoxError>,
     {
-        let chosen = self.choose(cluster)?;
-        request.headers_mut().insert(
-            HeaderName::from_static(LANE_HEADER),
-            HeaderValue::from_static(lane.as_str()),
-        );
-        Ok(chosen.tunnel().send(request).await?)
+        Ok(self.choose(cluster)?.send(lane, request).await?)
+    }
+
+    /// Waits until the server detaches the selected tunnel, or until a different tunnel of the
+    /// cluster is healthier.
+    pub async fn superseded(&self, cluster: &ClusterUid, selected: &SelectedTunnel) {
+        let mut changes = self.watch_cluster(cluster);
+        let superseded = |_: &u64| self.is_superseded(cluster, selected);
+        // Fails only if the sender is dropped, and the sender exists while it has a receiver.
+        let _ = changes.wait_for(superseded).await;
+    }
+
+    fn is_superseded(&self, cluster: &ClusterUid, selected: &SelectedTunnel) -> bool {
+        let entries = self.of(cluster);
+        entries.is_none_or(|entries| entries.is_superseded(&selected.entry))
     }
 
     /// Returns a Kubernetes client that sends its requests to a cluster on a lane.
@@ -275,7 +342,7 @@ impl Tunnels {
 
     /// Returns the tunnels of one cluster, oldest first.
     pub fn connected(&self, cluster: &ClusterUid) -> Vec<Connected> {
-        let entries = self.0.clusters.read().get(cluster).cloned();
+        let entries = self.of(cluster);
         entries.map(|entries| entries.list()).unwrap_or_default()
     }
 
@@ -310,11 +377,8 @@ impl Tunnels {
 
     /// Closes all tunnels of a cluster. The agent logs the reason.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
-        let entries = self.0.clusters.read().get(cluster).cloned();
-        for entry in entries
-            .iter()
-            .flat_map(|entries| entries.entries.read().clone())
-        {
+        let entries = self.of(cluster);
+        for entry in entries.iter().flat_map(|entries| entries.entries()) {
             entry.tunnel.close(reason);
         }
     }
@@ -355,9 +419,13 @@ impl Tunnels {
         before: Health,
         after: Health,
     ) {
-        let replica = &*entry.agent.replica;
-        tracing::info!(cluster.uid = %cluster, replica, ?before, ?after, "tunnel health changed");
+        let (replica, node) = (&*entry.agent.replica, entry.agent.source.node());
+        if before != after {
+            tracing::info!(cluster.uid = %cluster, replica, node, ?before, ?after, "tunnel health changed");
+        }
         match (before, after) {
+            // Only the time since which the tunnel is healthy has changed.
+            (Health::Healthy, Health::Healthy) => 0,
             (Health::Healthy, _) => self.0.metrics.tunnels_unhealthy.inc(),
             (_, Health::Healthy) => self.0.metrics.tunnels_unhealthy.dec(),
             _ => 0,
@@ -366,6 +434,12 @@ impl Tunnels {
     }
 
     fn changed(&self, cluster: &ClusterUid) {
+        // Select a tunnel before the next request, so that watchers see the agent in use.
+        let entries = self.of(cluster);
+        if let Some(entries) = entries {
+            // Without a usable tunnel, the previous agent stays the agent in use.
+            let _ = entries.choose();
+        }
         let connected = self.0.clusters.read().len();
         let connected = i64::try_from(connected).unwrap_or(i64::MAX);
         self.0.metrics.clusters_connected.set(connected);
@@ -378,57 +452,5 @@ impl Tunnels {
                 followed.remove(cluster);
             }
         }
-    }
-}
-
-impl ClusterTunnels {
-    /// Adds a tunnel. Returns each replaced tunnel with the reason for closing it.
-    fn take(&self, entry: Arc<TunnelEntry>) -> Vec<(Arc<TunnelEntry>, &'static str)> {
-        let mut entries = self.entries.write();
-        let again = |other: &mut Arc<TunnelEntry>| other.agent.replica == entry.agent.replica;
-        let mut displaced: Vec<_> = entries
-            .extract_if(.., again)
-            .map(|entry| (entry, "the agent replica opened a new tunnel"))
-            .collect();
-        entries.push(entry);
-        if entries.len() > MAX_TUNNELS {
-            let reason = "the cluster's agents opened too many tunnels";
-            displaced.push((entries.remove(0), reason));
-        }
-        displaced
-    }
-
-    fn choose(&self) -> Result<Arc<TunnelEntry>, NoTunnel> {
-        let entries = self.entries.read();
-        // An array, because requests must not allocate memory for the selection.
-        let mut candidates = [Candidate::NONE; MAX_TUNNELS];
-        for (candidate, entry) in candidates.iter_mut().zip(&*entries) {
-            *candidate = entry.candidate();
-        }
-        let candidates = &candidates[..entries.len().min(MAX_TUNNELS)];
-        let present = self.present.load(Ordering::Relaxed);
-        let chosen = choice::choose(candidates, present).and_then(|index| entries.get(index));
-        let Some(entry) = chosen else {
-            let silent = candidates.iter().any(|candidate| candidate.usable);
-            return Err(if silent {
-                NoTunnel::Silent
-            } else {
-                NoTunnel::NotConnected
-            });
-        };
-        self.present.store(entry.id, Ordering::Relaxed);
-        Ok(Arc::clone(entry))
-    }
-
-    fn list(&self) -> Vec<Connected> {
-        let entries = self.entries.read();
-        entries
-            .iter()
-            .map(|entry| Connected {
-                agent: entry.agent.clone(),
-                health: entry.health(),
-                open_streams: entry.tunnel.stats().open_streams,
-            })
-            .collect()
     }
 }

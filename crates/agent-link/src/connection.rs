@@ -89,7 +89,10 @@ impl ConnectError {
             Self::Registration(RegistrationError::Call(error)) | Self::Call(error) => {
                 error.reason()
             }
-            Self::Registration(RegistrationError::Key(_)) => "KeyUnusable",
+            Self::Registration(RegistrationError::Key(_) | RegistrationError::File { .. }) => {
+                "KeyUnusable"
+            }
+            Self::Registration(RegistrationError::OtherNode { .. }) => "OtherNode",
             Self::Registration(RegistrationError::MalformedToken) => "TokenMalformed",
             Self::Registration(RegistrationError::OtherCluster { .. }) => "OtherCluster",
             Self::Dial(error) => error.reason(),
@@ -326,12 +329,17 @@ impl<E: Enrollment> Connection<E> {
             cluster_uid: member.cluster_uid.clone(),
         };
         let Challenge { nonce } = server.call("/v1/agent/challenge", None, &request).await?;
-        let message = proof::connect_message(&member.cluster_uid, &nonce, &self.name);
+        let (uid, name) = (&member.cluster_uid, &self.name);
+        let message = match &member.node {
+            None => proof::connect_message(uid, &nonce, name),
+            Some(node) => proof::node_connect_message(uid, &nonce, name, node),
+        };
         let proof = ConnectProof {
             cluster_uid: member.cluster_uid.clone(),
             nonce,
             replica: self.name.clone(),
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            node: member.node.clone(),
             signature: member.key.sign(&message),
         };
         let authority = server.binding().authority();

@@ -19,7 +19,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, EXPECT, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -59,8 +59,8 @@ pub struct Lanes {
     pub tokens: Arc<LaneTokens>,
     /// Counts of the requests that the agent refused.
     pub refusals: Arc<Refusals>,
-    /// Handler of the report lane. An agent without a handler refuses requests on the lane.
-    pub report: Option<Arc<dyn LaneHandler>>,
+    /// Handler of the report lane.
+    pub report: Arc<dyn LaneHandler>,
 }
 
 impl Lanes {
@@ -72,10 +72,7 @@ impl Lanes {
     ) -> Response<Body> {
         match guard::admit(request.method(), request.uri(), request.headers()) {
             Err(refused) => self.refuse(&request, refused),
-            Ok(Lane::Report) => match &self.report {
-                Some(handler) => handler.handle(tunnel, request).await,
-                None => self.refuse(&request, Refused::UnknownLane),
-            },
+            Ok(Lane::Report) => self.report.handle(tunnel, request).await,
             Ok(lane) => self.forward(tunnel, lane, request).await,
         }
     }
@@ -182,15 +179,16 @@ fn unreachable_response(error: &ForwardError) -> Response<Body> {
 }
 
 /// Returns a response that the agent creates, as a Kubernetes `Status`.
-fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
-    let status = Status {
-        status: Some("Failure".to_owned()),
-        code: Some(code.as_u16().into()),
-        reason: Some(reason.to_owned()),
-        message: Some(message.to_owned()),
-        ..Default::default()
-    };
-    let body = serde_json::to_vec(&status).expect("a Status can be serialized as JSON");
+pub fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
+    let status = json!({
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "code": code.as_u16(),
+        "reason": reason,
+        "message": message,
+    });
+    let body = status.to_string().into_bytes();
     let mut response = Response::new(boxed(Full::from(body)));
     *response.status_mut() = code;
     response

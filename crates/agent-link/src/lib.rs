@@ -16,6 +16,7 @@ pub mod key;
 pub mod lanes;
 pub mod memory;
 pub mod probes;
+pub mod program;
 pub mod registration;
 pub mod server;
 pub mod status;

@@ -10,6 +10,7 @@
 
 mod store;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use drover_access::proof;
@@ -44,6 +45,25 @@ pub enum RegistrationError {
     /// A call to the server failed.
     #[error(transparent)]
     Call(#[from] CallError),
+    /// The node agent cannot use one of its files.
+    #[error("cannot {operation} {file}: {source}", file = .path.display())]
+    File {
+        /// The failed operation, as a verb.
+        operation: &'static str,
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the operating system.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The server has bound the key to a different node.
+    #[error("the server bound the key to the node {bound:?} instead of the node {expected:?}")]
+    OtherNode {
+        /// Name of the node on which the node agent runs.
+        expected: String,
+        /// Name of the node in the server's response.
+        bound: String,
+    },
     /// The server's response contains the UID of a different Cluster.
     #[error(
         "the server registered the cluster {registered_uid} instead of the cluster \
@@ -65,7 +85,9 @@ pub struct Membership {
     pub cluster_name: String,
     /// UID of the Cluster at the server.
     pub cluster_uid: ClusterUid,
-    /// The agent's key that the server has bound to the Cluster.
+    /// Name of the node of a node agent. `None` for the cluster agent.
+    pub node: Option<String>,
+    /// The agent's key that the server has bound to the Cluster or to the node.
     pub key: Arc<AgentKey>,
 }
 
@@ -170,6 +192,7 @@ impl Registrar<'_> {
         Some(Membership {
             cluster_name: record.cluster_name,
             cluster_uid: record.cluster_uid,
+            node: None,
             key: Arc::clone(key),
         })
     }
@@ -207,6 +230,7 @@ impl Registrar<'_> {
         Ok(Membership {
             cluster_name: answer.cluster_name,
             cluster_uid: answer.cluster_uid,
+            node: None,
             key,
         })
     }

@@ -4,6 +4,9 @@
 //! An agent sends `POST /v1/agent/register` once, with the registration token. For each tunnel, the
 //! agent sends `POST /v1/agent/challenge`, and then `GET /v1/connect` (WebSocket) with the signed
 //! challenge.
+//!
+//! A node agent sends `POST /v1/agent/node` instead of the registration. The server forwards the node
+//! agent's token to the cluster agent ([`ENDORSE_PATH`]), which verifies the token.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +25,13 @@ pub const LANE_HEADER: &str = "drover-lane";
 pub const REFUSED_HEADER: &str = "drover-refused";
 /// Path of the report stream. Valid only on the report lane.
 pub const REPORT_PATH: &str = "/report";
+
+/// Path on the report lane at which the cluster agent verifies the token of a node agent. The body is
+/// an [`EndorseRequest`], and the response is an [`Endorsement`].
+pub const ENDORSE_PATH: &str = "/endorse";
+/// Audience of the service account token with which a node agent proves its node. The API server does
+/// not accept a token with this audience.
+pub const NODE_TOKEN_AUDIENCE: &str = "drover-node-agent";
 
 /// The purpose of a tunnelled request. Each lane has a separate service account in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -119,6 +129,107 @@ pub struct ConnectProof {
     pub replica: String,
     /// Version of the agent program.
     pub agent_version: String,
-    /// Signature over `drover_access::proof::connect_message`, base64 of 64 bytes.
+    /// Name of the node of a node agent. Absent for the cluster agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Signature over `drover_access::proof::connect_message`, base64 of 64 bytes. A node agent signs
+    /// `drover_access::proof::node_connect_message`.
     pub signature: String,
+}
+
+/// The class of a node. The DaemonSets of node agents have different rights on each class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum NodeClass {
+    /// A node with the label `node-role.kubernetes.io/control-plane`.
+    ControlPlane,
+    /// Any other node.
+    Worker,
+}
+
+impl NodeClass {
+    /// Both classes. Tunnels of the first class are preferred.
+    pub const ALL: [Self; 2] = [Self::ControlPlane, Self::Worker];
+
+    /// Returns the name of the class in labels: `control-plane` or `worker`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "control-plane",
+            Self::Worker => "worker",
+        }
+    }
+
+    /// Returns the name of the DaemonSet and of the service account of the class's node agents.
+    pub const fn service_account(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "drover-node-agent-control-plane",
+            Self::Worker => "drover-node-agent-worker",
+        }
+    }
+}
+
+/// Body of `POST /v1/agent/node`, which binds the key of a node agent to its node.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRegisterRequest {
+    /// UID of the Cluster, from the manifest.
+    pub cluster_uid: ClusterUid,
+    /// Ed25519 public key of the node agent, base64 of 32 bytes.
+    pub public_key: String,
+    /// Token of the pod's service account with the audience [`NODE_TOKEN_AUDIENCE`].
+    pub token: String,
+    /// Signature over `drover_access::proof::node_register_message`, base64 of 64 bytes.
+    pub signature: String,
+    /// Version of the node agent program.
+    pub agent_version: String,
+}
+
+impl std::fmt::Debug for NodeRegisterRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NodeRegisterRequest")
+            .field("cluster_uid", &self.cluster_uid)
+            .field("public_key", &self.public_key)
+            .field("agent_version", &self.agent_version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Response to `POST /v1/agent/node`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRegisterResponse {
+    /// Name of the Cluster on the server.
+    pub cluster_name: String,
+    /// Name of the node that the key is bound to.
+    pub node: String,
+}
+
+/// Body of a request to [`ENDORSE_PATH`].
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndorseRequest {
+    /// The token of a node agent's pod.
+    pub token: String,
+}
+
+impl std::fmt::Debug for EndorseRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EndorseRequest").finish_non_exhaustive()
+    }
+}
+
+/// The node of a node agent's pod, as the cluster's API server names it in the review of the pod's
+/// token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Endorsement {
+    /// Name of the node.
+    pub node: String,
+    /// UID of the node. A node that is created again has a different UID.
+    pub node_uid: String,
+    /// Class of the node agent, from the service account of the pod.
+    pub class: NodeClass,
 }

@@ -41,6 +41,21 @@ impl Serialize for Amounts {
     }
 }
 
+#[cfg(feature = "crd")]
+impl schemars::JsonSchema for Amounts {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Amounts".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        BTreeMap::<String, String>::json_schema(generator)
+    }
+}
+
 impl From<BTreeMap<String, String>> for Amounts {
     fn from(amounts: BTreeMap<String, String>) -> Self {
         let boxed = |(name, amount): (String, String)| (name.into(), amount.into());

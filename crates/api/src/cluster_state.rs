@@ -1,11 +1,14 @@
 //! Describes the state of a cluster as text. The CLI and the web UI show the same text.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::conditions::{CLEANED_UP, CONNECTED, READY, REGISTERED};
+use crate::kinds::{ConnectionSwitch, NodeFacts};
 use crate::rest::ClusterView;
 
+/// Remaining validity below which a certificate is a problem.
+const EXPIRES_SOON: SignedDuration = SignedDuration::from_hours(24 * 14);
 /// Maximum number of node names in the text of a state.
 const MAX_NAMED_NODES: usize = 3;
 
@@ -84,6 +87,43 @@ pub fn condition<'a>(cluster: &'a ClusterView, kind: &str) -> Option<&'a Conditi
 
 fn is_true(cluster: &ClusterView, kind: &str) -> bool {
     condition(cluster, kind).is_some_and(|c| c.status == "True")
+}
+
+/// Returns the problems of a node in plain words: failed conditions, certificates that expire soon, a
+/// wrong clock, and API servers without a connection.
+pub fn node_problems(node: &NodeFacts, now: Timestamp) -> Vec<String> {
+    let mut problems: Vec<String> = node.problems.iter().map(|kind| words(kind)).collect();
+    let Some(agent) = &node.node_agent else {
+        return problems;
+    };
+    for certificate in &agent.certificates {
+        let left = certificate.expires_at.0.duration_since(now);
+        let component = &certificate.component;
+        if left.is_negative() {
+            problems.push(format!("the certificate of {component} has expired"));
+        } else if left < EXPIRES_SOON {
+            let days = left.as_hours() / 24;
+            problems.push(format!(
+                "the certificate of {component} expires in {days} days"
+            ));
+        }
+    }
+    if let Some(seconds) = agent.clock_offset_seconds {
+        let direction = if seconds > 0 { "ahead" } else { "behind" };
+        problems.push(format!("the clock is {} s {direction}", seconds.abs()));
+    }
+    for address in &agent.unreachable_api_servers {
+        problems.push(format!("no connection to the API server {address}"));
+    }
+    problems
+}
+
+/// Returns the last switch between the agent and node agents, which names the agent in use. `None` if
+/// the cluster is not connected.
+pub fn active_agent(cluster: &ClusterView) -> Option<&ConnectionSwitch> {
+    let connection = cluster.connection.as_ref();
+    let connection = connection.filter(|_| is_true(cluster, CONNECTED));
+    connection?.switches.first()
 }
 
 fn message(condition: Option<&Condition>) -> Option<String> {

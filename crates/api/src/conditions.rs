@@ -13,6 +13,11 @@ pub const API_SERVER_READY: &str = "APIServerReady";
 pub const ACCESS_APPLIED: &str = "AccessApplied";
 /// Condition of a Cluster: the agent runs the server's version.
 pub const AGENT_UP_TO_DATE: &str = "AgentUpToDate";
+/// Condition of a Cluster: no node reports a problem.
+pub const NODES_HEALTHY: &str = "NodesHealthy";
+/// Condition of a Cluster: the tokens are in the cluster, and its API servers call the webhooks of the
+/// authorized endpoint.
+pub const AUTHORIZED_ENDPOINT_READY: &str = "AuthorizedEndpointReady";
 /// Condition of a Cluster that is being deleted: the cluster does not contain objects that Drover
 /// applied.
 pub const CLEANED_UP: &str = "CleanedUp";

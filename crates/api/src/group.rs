@@ -8,6 +8,22 @@ pub const VERSION: &str = "v1alpha1";
 pub const HUB_NAMESPACE: &str = "drover-system";
 /// Namespace of the agent in a managed cluster.
 pub const AGENT_NAMESPACE: &str = "drover-agent";
+/// Namespace of the node agents in a managed cluster. The namespace is separate from the agent's
+/// namespace, because the pods of node agents use the network of their nodes.
+pub const NODE_AGENT_NAMESPACE: &str = "drover-node-agent";
+/// Name of the ConfigMap in the agent's namespace with the names of the nodes whose node agents have
+/// tunnels. The server writes the ConfigMap.
+pub const TUNNEL_NODES: &str = "drover-agent-tunnel-nodes";
+/// Label of the ConfigMaps with the reports of node agents, in [`NODE_AGENT_NAMESPACE`]. The name of
+/// each ConfigMap is the name of the node.
+pub const NODE_REPORT_LABEL: &str = "management.drover.dev/node-report";
+/// Name of the admission policy in a managed cluster that permits a node agent to write only the report
+/// of its own node.
+pub const NODE_REPORT_POLICY: &str = "drover-node-report";
+/// Entry of the ConfigMap with the report of a node agent.
+pub const NODE_REPORT_ENTRY: &str = "report.json";
+/// Label of control-plane nodes, and key of their taint.
+pub const CONTROL_PLANE_LABEL: &str = "node-role.kubernetes.io/control-plane";
 /// Field manager of the objects that the server applies.
 pub const SERVER_FIELD_MANAGER: &str = "drover-server";
 /// Label on every object that Drover applies. Helm overwrites the label's value on objects that

@@ -19,6 +19,7 @@ pub mod client_error;
 pub mod cluster_state;
 pub mod conditions;
 pub mod drift;
+pub mod endpoint;
 pub mod group;
 pub mod ids;
 pub mod kinds;

@@ -5,12 +5,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::NodeClass;
 use crate::amounts::Amounts;
 use crate::drift::Drift;
-use crate::kinds::{ComponentHealth, NodeCount, PodCount};
+use crate::kinds::{ComponentHealth, NodeCount, NodeFacts, PodCount};
 
 /// Maximum number of node names in a report.
 pub const MAX_NOT_READY: usize = 20;
+/// Maximum number of nodes with facts in a report.
+pub const MAX_NODE_FACTS: usize = 20;
+/// Maximum number of nodes of one class in [`Report::tunnel_nodes`].
+pub const MAX_TUNNEL_NODES: usize = 3;
 
 /// One line of the report stream. An absent section has not changed since the previous line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +30,14 @@ pub struct Report {
     /// Counts, capacity and usage of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesReport>,
+    /// The nodes that are candidates for tunnels of node agents, best first, at most
+    /// [`MAX_TUNNEL_NODES`] of each class. Absent in the reports of older agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel_nodes: Option<Vec<TunnelNode>>,
+    /// Facts about nodes: control-plane nodes first, then nodes with problems, at most
+    /// [`MAX_NODE_FACTS`]. Absent in the reports of older agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_facts: Option<Vec<NodeFacts>>,
     /// Health of the API server and of the checks in `/readyz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub components: Option<Vec<ComponentHealth>>,
@@ -64,6 +77,18 @@ pub struct NodesReport {
     pub requests: Amounts,
     /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
     pub usage: Amounts,
+}
+
+/// A node whose node agent can open a tunnel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TunnelNode {
+    /// Name of the node.
+    pub name: String,
+    /// UID of the node.
+    pub uid: String,
+    /// Class of the node.
+    pub class: NodeClass,
 }
 
 /// The rollout of the agent's Deployment.

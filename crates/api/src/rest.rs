@@ -10,9 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use serde::{Deserialize, Serialize};
 
+use crate::agent::NodeClass;
 use crate::kinds::{
-    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, IdentityGroup,
-    IdentityState, NodeCount, PodCount, TokenPurpose,
+    AgentStatus, ClusterScope, ClusterSpec, ClusterStatus, ComponentHealth, ConnectionStatus,
+    IdentityGroup, IdentityState, NodeAgentStatus, NodeCount, NodeFacts, PodCount, TokenPurpose,
 };
 
 /// A page of objects, ordered by name.
@@ -45,6 +46,7 @@ fn yes() -> bool {
 
 mod access;
 mod audit;
+mod endpoint;
 mod kubeconfig;
 mod provider;
 mod rights;
@@ -54,6 +56,7 @@ mod sign_in;
 
 pub use access::*;
 pub use audit::*;
+pub use endpoint::*;
 pub use kubeconfig::*;
 pub use provider::*;
 pub use rights::*;
@@ -306,7 +309,7 @@ wire! {
         /// True while the cluster is being deleted.
         #[serde(default)]
         deleting: bool,
-        /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
+        /// Conditions of the types Ready, Connected, Registered, APIServerReady, NodesHealthy, AccessApplied and
         /// AgentUpToDate.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
@@ -343,12 +346,45 @@ wire! {
         /// Version and rollout of the cluster's agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentStatus>,
+        /// The agent or node agent that the server uses, and the previous ones.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        connection: Option<ConnectionStatus>,
+        /// The nodes that are selected for a tunnel of their node agent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        node_agents: Vec<NodeAgentView>,
+        /// True if the authorized endpoint of the cluster is enabled.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        endpoint_enabled: bool,
+        /// Facts about nodes: control-plane nodes first, then nodes with problems, at most 20. Absent
+        /// in lists of clusters.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        node_facts: Vec<NodeFacts>,
         /// Time of the server's last contact with the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
         /// The caller's permissions for the cluster.
         #[serde(default)]
         rights: ClusterRights,
+    }
+}
+wire! {
+    /// A node that can have a tunnel of its node agent.
+    NodeAgentView {
+        /// Name of the node.
+        node: String,
+        /// Class of the node.
+        class: NodeClass,
+        /// True if the agent has verified the node agent, so that the node agent can have a tunnel.
+        verified: bool,
+    }
+}
+impl From<NodeAgentStatus> for NodeAgentView {
+    fn from(status: NodeAgentStatus) -> Self {
+        Self {
+            node: status.node,
+            class: status.class,
+            verified: status.key.is_some(),
+        }
     }
 }
 impl ClusterView {
@@ -380,6 +416,14 @@ impl ClusterView {
             usage: status.usage.into(),
             components: status.components,
             agent: status.agent,
+            connection: status.connection,
+            node_agents: status
+                .node_agents
+                .into_iter()
+                .map(NodeAgentView::from)
+                .collect(),
+            endpoint_enabled: spec.authorized_endpoint.enabled,
+            node_facts: status.node_facts,
             last_seen: status.last_seen.map(|time| time.0),
             rights,
         }

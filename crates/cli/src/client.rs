@@ -5,13 +5,14 @@ use std::io;
 use std::time::Duration;
 
 use drover_api::rest::{List, Secret};
+use drover_tls::presented::{CertificateRecorder, Handshake};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use reqwest::{Method, Url, redirect};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::args::ServerUrl;
-use crate::trust::{CertificateRecorder, PresentedCertificates, Trust, TrustError};
+use crate::trust::{PresentedCertificates, Trust, TrustError};
 
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -371,7 +372,7 @@ pub(crate) async fn presented_certificates(
     server: &ServerUrl,
     timeout: Duration,
 ) -> Result<PresentedCertificates, CallError> {
-    let (recorder, tls) = CertificateRecorder::new()?;
+    let (recorder, tls) = CertificateRecorder::new(Handshake::Fails).map_err(TrustError::from)?;
     let unreachable = |error: &reqwest::Error| CallError::Unreachable {
         server: server.to_string(),
         reason: innermost(error),
@@ -382,7 +383,7 @@ pub(crate) async fn presented_certificates(
         .map_err(|error| unreachable(&error))?;
     let result = http.get(server.join("/v1/version")).send().await;
     match (recorder.certificates(), result) {
-        (Some(certificates), _) => Ok(certificates),
+        (Some(certificates), _) => Ok(certificates.into()),
         (None, Err(error)) => Err(unreachable(&error)),
         (None, Ok(response)) => Err(CallError::NotDrover {
             server: server.to_string(),

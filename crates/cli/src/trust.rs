@@ -7,17 +7,11 @@
 //! otherwise ─────────────► the authorities of the system. If verification fails, ask the user once
 //! ```
 
-use std::sync::{Arc, OnceLock};
-
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_tls::pem::to_pem;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, RootCertStore};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// The trusted certificate authorities.
@@ -187,6 +181,12 @@ impl Authorities {
 #[derive(Debug)]
 pub(crate) struct PresentedCertificates(Vec<CertificateDer<'static>>);
 
+impl From<&[CertificateDer<'static>]> for PresentedCertificates {
+    fn from(certificates: &[CertificateDer<'static>]) -> Self {
+        Self(certificates.to_vec())
+    }
+}
+
 impl PresentedCertificates {
     /// Returns [`Authorities`] with only the certificate that has this fingerprint.
     pub(crate) fn with_fingerprint(
@@ -233,80 +233,6 @@ fn subject(der: &[u8]) -> String {
         |_| "unreadable".to_owned(),
         |(_, certificate)| certificate.subject().to_string(),
     )
-}
-
-/// A verifier that records the presented certificates and rejects them, so that the client sends no
-/// request.
-#[derive(Debug)]
-pub(crate) struct CertificateRecorder {
-    provider: Arc<CryptoProvider>,
-    shown: OnceLock<Vec<CertificateDer<'static>>>,
-}
-
-impl CertificateRecorder {
-    /// Creates a recorder and the TLS configuration that uses it.
-    pub(crate) fn new() -> Result<(Arc<Self>, ClientConfig), TrustError> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let recorder = Arc::new(Self {
-            provider: Arc::clone(&provider),
-            shown: OnceLock::new(),
-        });
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::clone(&recorder) as Arc<dyn ServerCertVerifier>)
-            .with_no_client_auth();
-        Ok((recorder, config))
-    }
-
-    /// Returns the server's certificates. Returns `None` if the server presented no certificates.
-    pub(crate) fn certificates(&self) -> Option<PresentedCertificates> {
-        self.shown.get().cloned().map(PresentedCertificates)
-    }
-}
-
-impl ServerCertVerifier for CertificateRecorder {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let all = std::iter::once(end_entity).chain(intermediates);
-        self.shown
-            .get_or_init(|| all.map(|der| der.clone().into_owned()).collect());
-        Err(rustls::Error::InvalidCertificate(
-            CertificateError::UnknownIssuer,
-        ))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 mod bound;
 
 use drover_api::drift::Drift;
-use drover_api::kinds::ComponentHealth;
-use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report};
+use drover_api::kinds::{ComponentHealth, NodeFacts};
+use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report, TunnelNode};
 
 use self::bound::bounded;
 
@@ -17,12 +17,18 @@ const MAX_OWNERS: usize = 64;
 /// The latest value of each section of the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportedStatus {
+    /// Name of the node whose node agent sends the reports. `None` for the cluster agent.
+    pub node: Option<String>,
     /// `gitVersion` of the API server.
     pub version: Option<String>,
     /// UID of the cluster's namespace kube-system.
     pub cluster_uid: Option<String>,
     /// Number of nodes, and sums of the nodes' resources.
     pub nodes: Option<NodesReport>,
+    /// The nodes that are candidates for tunnels of node agents.
+    pub tunnel_nodes: Option<Vec<TunnelNode>>,
+    /// Facts about nodes: control-plane nodes first, then nodes with problems.
+    pub node_facts: Option<Vec<NodeFacts>>,
     /// Health of the control plane's components.
     pub components: Option<Vec<ComponentHealth>>,
     /// The agent's own Deployment. `None` before the first report, and if the agent runs outside of
@@ -54,6 +60,8 @@ impl ReportedStatus {
         newer(&mut self.version, line.kubernetes_version);
         newer(&mut self.cluster_uid, line.cluster_uid);
         newer(&mut self.nodes, line.nodes);
+        newer(&mut self.tunnel_nodes, line.tunnel_nodes);
+        newer(&mut self.node_facts, line.node_facts);
         newer(&mut self.components, line.components);
         newer(&mut self.agent, line.agent);
         self.drift.merge(line.drift, MAX_OWNERS);

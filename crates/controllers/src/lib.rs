@@ -2,7 +2,7 @@
 //!
 //! The cluster controllers use the UID of a Cluster as key and share the facts about the cluster
 //! (`managed`). There is one cluster controller each for the report stream, access, projects, agent
-//! upgrades, the status, and removal. All other controllers have a single key, for example
+//! upgrades, the nodes with a tunnel, the authorized endpoint, the status, and removal. All other controllers have a single key, for example
 //! `credentials`, `roles` and `bindings`, which write the conditions of users, tokens, roles and
 //! bindings.
 
@@ -12,6 +12,7 @@ mod bindings;
 mod changes;
 mod cluster;
 mod credentials;
+mod endpoint;
 mod hub_access;
 mod hub_uid;
 mod list;
@@ -21,6 +22,7 @@ mod projects;
 mod registration_tokens;
 mod removal;
 mod roles;
+mod tunnel_nodes;
 mod upgrade;
 
 pub use self::hub_access::run_hub_access;
@@ -39,10 +41,12 @@ use parking_lot::Mutex;
 use self::access::reconciler::Access;
 use self::cluster::reports::AgentReports;
 use self::cluster::status::ClusterStatuses;
+use self::endpoint::Endpoints;
 use self::list::ClusterList;
 use self::managed::{ClusterState, ManagedCluster};
 use self::projects::reconciler::Projects;
 use self::removal::Removal;
+use self::tunnel_nodes::TunnelNodes;
 use self::upgrade::AgentUpgrades;
 use drover_agent_gateway::registration::notice::Notices;
 use drover_agent_gateway::tunnels::Tunnels;
@@ -88,6 +92,8 @@ struct Triggers {
     projects: Trigger<ClusterUid>,
     upgrade: Trigger<ClusterUid>,
     removal: Trigger<ClusterUid>,
+    tunnel_nodes: Trigger<ClusterUid>,
+    endpoint: Trigger<ClusterUid>,
 }
 
 impl Triggers {
@@ -132,12 +138,31 @@ impl Triggers {
                 backoff: Backoff::new(second, Duration::from_secs(5)),
                 ..Options::new("cluster-removal")
             }),
+            tunnel_nodes: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(second, Duration::from_secs(20)),
+                ..Options::new("tunnel-nodes")
+            }),
+            endpoint: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                timeout: Some(Duration::from_mins(2)),
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(second, Duration::from_secs(20)),
+                ..Options::new("authorized-endpoint")
+            }),
         }
     }
 
     /// Triggers the controllers that depend on the Cluster object.
     fn object_changed(&self, uid: &ClusterUid) {
-        for trigger in [&self.status, &self.upgrade, &self.removal] {
+        for trigger in [
+            &self.status,
+            &self.upgrade,
+            &self.removal,
+            &self.tunnel_nodes,
+            &self.endpoint,
+        ] {
             trigger.enqueue(uid.clone());
         }
     }
@@ -227,6 +252,15 @@ impl Controllers {
                 triggers.removal.clone(),
                 Removal(self.clone())
             )),
+            self.run_one(Controller::new(
+                triggers.tunnel_nodes.clone(),
+                TunnelNodes(self.clone())
+            )),
+            self.run_one(Controller::new(
+                triggers.endpoint.clone(),
+                Endpoints(self.clone())
+            )),
+            endpoint::run_changes(self),
         );
     }
 

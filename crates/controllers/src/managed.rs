@@ -14,11 +14,17 @@ use tokio::sync::RwLock;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::facts::{AccessState, ClusterFacts, SETTLED_AFTER, UpgradeState};
-pub(crate) use self::memory::{ProjectsMemory, ProjectsState, RemovalState, Secrets};
+pub(crate) use self::facts::{
+    AccessState, ClusterFacts, EndpointCertificates, EndpointProgress, SETTLED_AFTER, UpgradeState,
+};
+pub(crate) use self::memory::{
+    NodeSelection, ProjectsMemory, ProjectsState, RemovalState, Secrets, WrittenSelection,
+    WrittenTokens,
+};
 use super::Controllers;
 use super::agent_status::ReportedStatus;
 use super::progress::Progress;
+use drover_agent_gateway::tunnels::TunnelSource;
 
 /// A managed cluster with the dependencies of its controllers.
 pub(super) struct ManagedCluster {
@@ -44,6 +50,12 @@ pub(super) struct ClusterState {
     /// The digest of the projects that the server applied most recently.
     pub(super) projects_digest: Mutex<Option<u64>>,
     pub(super) removal: tokio::sync::Mutex<RemovalState>,
+    /// The nodes that the server selected for tunnels, as it wrote them to the cluster most recently.
+    pub(super) tunnel_nodes: tokio::sync::Mutex<Option<WrittenSelection>>,
+    /// The tokens of the authorized endpoint that the server wrote to the cluster most recently.
+    pub(super) tokens: tokio::sync::Mutex<Option<WrittenTokens>>,
+    /// The image that all node agents have according to this server.
+    pub(super) node_agents_image: tokio::sync::Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -51,6 +63,7 @@ struct Facts {
     reported: ReportedStatus,
     reported_at: Option<Instant>,
     access: AccessState,
+    endpoint: EndpointProgress,
     upgrade: Upgrade,
 }
 
@@ -81,6 +94,9 @@ impl ClusterState {
             projects: tokio::sync::Mutex::default(),
             projects_digest: Mutex::default(),
             removal: tokio::sync::Mutex::default(),
+            tunnel_nodes: tokio::sync::Mutex::default(),
+            tokens: tokio::sync::Mutex::default(),
+            node_agents_image: tokio::sync::Mutex::default(),
         }
     }
 
@@ -168,6 +184,16 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
+    /// Reports whether the cluster has no tokens of the authorized endpoint.
+    pub(super) fn is_endpoint_removed(&self) -> bool {
+        self.state.facts.lock().endpoint == EndpointProgress::Removed
+    }
+
+    pub(super) fn set_endpoint(&self, endpoint: EndpointProgress) {
+        self.state.facts.lock().endpoint = endpoint;
+        self.trigger_status();
+    }
+
     /// Sets the access state from Applied to Pending because the hub's roles changed.
     pub(super) fn set_access_pending(&self) {
         let mut facts = self.state.facts.lock();
@@ -207,10 +233,17 @@ impl ManagedCluster {
 
     /// Collects the facts from which the status is decided.
     pub(super) fn facts(&self) -> ClusterFacts {
-        let tunnels = self.controllers.tunnels.connected(&self.uid);
+        let mut tunnels = self.controllers.tunnels.connected(&self.uid);
+        let mut switches = self.controllers.tunnels.switches(&self.uid);
+        let is_connected = !tunnels.is_empty();
+        if !is_connected {
+            switches.clear();
+        }
+        tunnels.retain(|tunnel| tunnel.agent.source == TunnelSource::Agent);
         let newest = tunnels.last().map(|tunnel| tunnel.agent.clone());
         let facts = self.state.facts.lock();
         ClusterFacts {
+            switches,
             tunnels: tunnels.len().try_into().unwrap_or(u32::MAX),
             protocol: newest.as_ref().map_or(0, |agent| agent.protocol),
             agent_version: newest.map(|agent| agent.version),
@@ -218,6 +251,7 @@ impl ManagedCluster {
             hub_uid: self.controllers.hub_uid.get().cloned(),
             silence: facts.reported_at.map(|at| at.elapsed()),
             access: facts.access.clone(),
+            endpoint: facts.endpoint.clone(),
             settling: self.is_settling(),
             upgrade: match &facts.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,

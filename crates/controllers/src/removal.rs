@@ -10,10 +10,15 @@ mod report;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
-use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER};
+use drover_api::group::{
+    ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
+};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Token};
 use drover_reconcile::{Action, Attempt, Reconciler, finalizer};
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
@@ -168,6 +173,19 @@ async fn clean_up(client: &Client) -> Result<(), ApplyError> {
     apply(client, ACCESS_LABEL, &DesiredAccess::default()).await?;
     projects::act::clean(client).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
+    let params = DeleteParams::default();
+    // The node agents would register again. The roles of older manifests do not permit the deletion, and
+    // these manifests contain no node agents.
+    let deleted = namespaces.delete(NODE_AGENT_NAMESPACE, &params);
+    match cluster_call(
+        "delete the namespace of the node agents".to_owned(),
+        deleted,
+    )
+    .await
+    {
+        Err(ApplyError::Forbidden { .. }) => {}
+        deleted => unless_gone(deleted)?,
+    }
     let found = namespaces.get_opt(AGENT_NAMESPACE);
     let Some(namespace) = cluster_call("read the agent's namespace".to_owned(), found).await?
     else {
@@ -175,18 +193,28 @@ async fn clean_up(client: &Client) -> Result<(), ApplyError> {
     };
     // The namespace becomes the owner of the roles, so that the cluster's garbage collector deletes
     // them with the namespace. The account cannot delete its own permissions and then use them.
-    set_owner::<ClusterRoleBinding>(client, &namespace).await?;
-    set_owner::<ClusterRole>(client, &namespace).await?;
+    let policy = &[NODE_REPORT_POLICY];
+    for set in [
+        set_owner::<ValidatingAdmissionPolicyBinding>(client, policy, &namespace).await,
+        set_owner::<ValidatingAdmissionPolicy>(client, policy, &namespace).await,
+    ] {
+        match set {
+            // The roles of older manifests do not permit the change, and these manifests have no policy.
+            Err(ApplyError::Forbidden { .. }) => {}
+            set => set?,
+        }
+    }
+    set_owner::<ClusterRoleBinding>(client, &MANIFEST_ROLES, &namespace).await?;
+    set_owner::<ClusterRole>(client, &MANIFEST_ROLES, &namespace).await?;
     if namespace.metadata.deletion_timestamp.is_some() {
         return Ok(());
     }
-    let params = DeleteParams::default();
     let deleted = namespaces.delete(AGENT_NAMESPACE, &params);
     let deleted = cluster_call("delete the agent's namespace".to_owned(), deleted);
     unless_gone(deleted.await)
 }
 
-async fn set_owner<K>(client: &Client, owner: &Namespace) -> Result<(), ApplyError>
+async fn set_owner<K>(client: &Client, names: &[&str], owner: &Namespace) -> Result<(), ApplyError>
 where
     K: Resource<DynamicType = (), Scope = k8s_openapi::ClusterResourceScope>
         + DeserializeOwned
@@ -201,7 +229,7 @@ where
         "uid": owner.uid(),
     }]}}));
     let params = PatchParams::default();
-    for name in MANIFEST_ROLES {
+    for name in names {
         let patched = api.patch(name, &params, &patch);
         unless_gone(
             cluster_call(format!("set the owner of {} {name}", K::kind(&())), patched).await,

@@ -1,21 +1,26 @@
-//! Upgrades of agents: selects the image and patches the agent's Deployment.
+//! Upgrades of agents: selects the image, and patches the agent's Deployment and the DaemonSets of the
+//! node agents.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
-use drover_api::agent::Lane;
-use drover_api::group::{AGENT_NAMESPACE, SERVER_FIELD_MANAGER};
+use drover_api::agent::{Lane, NodeClass};
+use drover_api::group::{AGENT_NAMESPACE, NODE_AGENT_NAMESPACE, SERVER_FIELD_MANAGER};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{AgentSpec, AgentUpgrade};
 use drover_reconcile::{Action, Attempt, Reconciler};
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use kube::Resource;
 use kube::api::{Api, Patch, PatchParams};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::Controllers;
 use super::managed::{ManagedCluster, Upgrade};
 use drover_agent_gateway::registration::import::agent_image;
-use drover_agent_gateway::registration::manifest::AGENT;
+use drover_agent_gateway::registration::manifest::{AGENT, NODE_AGENT};
+use drover_agent_gateway::tunnels::TunnelSource;
 use drover_apply::{ApplyError, call};
 
 /// Minimum time between two patches of one cluster.
@@ -55,6 +60,8 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
     }
     let Some(image) = next(cluster) else {
         cluster.finish_upgrade();
+        // Boxed, because the calls of the DaemonSets need a large future.
+        Box::pin(upgrade_node_agents(cluster)).await?;
         return Ok(Action::requeue(INTERVAL));
     };
     if let Upgrade::Requested { at, .. } = cluster.upgrade()
@@ -87,18 +94,74 @@ async fn patch(managed: &ManagedCluster, image: &str) -> Result<(), ApplyError> 
     let tunnels = &managed.controllers.tunnels;
     let client = tunnels.client(&managed.uid, Lane::Controller);
     let api: Api<Deployment> = Api::namespaced(client, AGENT_NAMESPACE);
+    set_image(&api, AGENT, AGENT, image).await
+}
+
+/// Sets the image of a container in the pod template of a workload.
+async fn set_image<K>(
+    api: &Api<K>,
+    name: &str,
+    container: &str,
+    image: &str,
+) -> Result<(), ApplyError>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
     // A strategic merge patch changes only the container with this name.
     let patch = Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [
-        {"name": AGENT, "image": image}
+        {"name": container, "image": image}
     ]}}}}));
     let params = PatchParams {
         field_manager: Some(SERVER_FIELD_MANAGER.into()),
         ..PatchParams::default()
     };
-    let patched = api.patch(AGENT, &params, &patch);
-    call(format!("set the image of Deployment {AGENT}"), patched)
-        .await
-        .map(|_| ())
+    let patched = api.patch(name, &params, &patch);
+    let operation = format!("set the image of {} {name}", K::kind(&()));
+    call(operation, patched).await.map(drop)
+}
+
+/// Sets the image of the node agents to the image of the agent, after the agent's rollout.
+///
+/// A new pod of a node agent needs the agent to register its key. The server therefore changes the
+/// DaemonSets only while it uses the agent, so that an upgrade cannot remove the last connection.
+async fn upgrade_node_agents(managed: &ManagedCluster) -> Result<(), ApplyError> {
+    let tunnels = &managed.controllers.tunnels;
+    let (Some(cluster), Some(report)) = (managed.object(), managed.reported().agent) else {
+        return Ok(());
+    };
+    let image = agent_image(&managed.controllers.settings, &cluster);
+    let is_rolled_out = report.image == image && report.updated_available >= report.wanted;
+    let active = tunnels.active(&managed.uid);
+    let uses_agent = active.is_some_and(|active| active.source == TunnelSource::Agent);
+    let mut upgraded = managed.state.node_agents_image.lock().await;
+    if !is_rolled_out || !uses_agent || upgraded.as_ref() == Some(&image) {
+        return Ok(());
+    }
+    let client = tunnels.client(&managed.uid, Lane::Controller);
+    let api: Api<DaemonSet> = Api::namespaced(client, NODE_AGENT_NAMESPACE);
+    for class in NodeClass::ALL {
+        let name = class.service_account();
+        let read = call(format!("read DaemonSet {name}"), api.get_opt(name)).await;
+        // Older manifests contain no node agents, and their roles do not permit the request.
+        let found = match read {
+            Err(ApplyError::Forbidden { .. }) => None,
+            read => read?,
+        };
+        if found.is_none_or(|found| node_agent_image(&found) == Some(&image)) {
+            continue;
+        }
+        set_image(&api, name, NODE_AGENT, &image).await?;
+        tracing::info!(cluster.uid = %managed.uid, image, name, "upgrading node agents");
+    }
+    *upgraded = Some(image);
+    Ok(())
+}
+
+fn node_agent_image(daemon_set: &DaemonSet) -> Option<&String> {
+    let pod = daemon_set.spec.as_ref()?.template.spec.as_ref()?;
+    let mut containers = pod.containers.iter();
+    let container = containers.find(|container| container.name == NODE_AGENT)?;
+    container.image.as_ref()
 }
 
 #[cfg(test)]

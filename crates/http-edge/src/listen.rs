@@ -1,7 +1,8 @@
 //! The TLS listener: HTTP/1.1 and HTTP/2 with upgrades, and limits for unauthenticated clients.
 //!
 //! Before authentication, a connection costs at most one file descriptor, a few KiB, and a limited
-//! time for the handshake and the headers. Each network (an IPv4 address or an IPv6 /64) and each
+//! time for the handshake and the headers. A client that does not read a response can also keep a full
+//! TLS buffer. Each network (an IPv4 address or an IPv6 /64) and each
 //! wider network has a connection limit. The network is derived from the connection's peer address:
 //! all clients behind a load balancer that hides addresses share the load balancer's limit.
 //!
@@ -25,7 +26,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
-use drover_tunnel::ReadAhead;
+use drover_tunnel::{ReadAhead, TLS_BUFFER};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -67,8 +68,9 @@ const MAX_UNNAMED: usize = 4096;
 /// Time limit for a connection to end after the start of a graceful shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Routes that agents can use on connections reserved for agents.
-const AGENT_ROUTES: [&str; 5] = [
+const AGENT_ROUTES: [&str; 6] = [
     "/v1/agent/register",
+    "/v1/agent/node",
     "/v1/agent/challenge",
     "/v1/connect",
     // Kubernetes restarts a server whose probes fail, and a restart closes every tunnel.
@@ -287,7 +289,10 @@ async fn shake_hands(
     if let Err(error) = enable_keep_alive(&stream) {
         tracing::debug!(%peer, error = &error as &dyn std::error::Error, "failed to enable TCP keep-alive");
     }
-    match timeout(limits.handshake, acceptor.accept(ReadAhead::new(stream))).await {
+    let accepting = acceptor.accept_with(ReadAhead::new(stream), |connection| {
+        connection.set_buffer_limit(Some(TLS_BUFFER));
+    });
+    match timeout(limits.handshake, accepting).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
             tracing::debug!(%peer, error = &error as &dyn std::error::Error, "TLS handshake failed");

@@ -374,6 +374,25 @@ fn decide(
     })
 }
 
+/// Computes the identity of a token for the authorized endpoint, which checks the secret. Returns the
+/// time until which the identity stays the same, unless an object on the hub changes.
+pub fn token_identity(
+    token: &Token,
+    stores: &Stores,
+    now: Timestamp,
+) -> Result<(Identity, Timestamp), IdentifyError> {
+    let user = stores.users.by_uid(token.spec.user_uid.as_str());
+    let identity = decide(token, user.as_deref(), stores, now)?;
+    let confirmed = user.map_or(Timestamp::MAX, |user| {
+        identity_status::unchanged_until(&user, stores, now)
+    });
+    if is_idle(token, now) {
+        return Err(IdentifyError::Expired);
+    }
+    let idle = idle_deadline(token).unwrap_or(Timestamp::MAX);
+    Ok((identity, confirmed.min(idle)))
+}
+
 /// Reports whether the time since the recorded last use of a token exceeds the token's idle limit.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
     idle_deadline(token).is_some_and(|end| now > end)

@@ -40,8 +40,9 @@ pub(super) async fn list(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let known = |cluster: &Cluster| visibility.can_see(cluster);
     query
-        .of(&state.hub.stores().clusters, known, |cluster| {
-            view(&visibility, cluster)
+        .of(&state.hub.stores().clusters, known, |cluster| ClusterView {
+            node_facts: Vec::new(),
+            ..view(&visibility, cluster)
         })
         .map(axum::Json)
 }

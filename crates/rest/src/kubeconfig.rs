@@ -1,4 +1,6 @@
-//! Creates kubeconfigs with one context per cluster.
+//! Creates kubeconfigs with one context per cluster, and with contexts for direct access.
+
+mod direct;
 
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::direct::DirectAccess;
 use super::RestState;
 use crate::accounts::tokens::{expiry, scope};
 use drover_http_edge::body::Json;
@@ -38,8 +41,14 @@ pub(super) async fn create(
     Json(request): Json<KubeconfigRequest>,
 ) -> Result<(StatusCode, axum::Json<KubeconfigResponse>), Status> {
     // Check access to all clusters before the creation of tokens.
-    let entries = entries(&state, &caller, &request.clusters)?;
+    let entries = entries(&state, &caller, &request)?;
     let credentials = match request.credential {
+        KubeconfigCredential::Exec if request.direct => {
+            return Err(Status::invalid(
+                "credential",
+                "must be Token for direct access, because kubectl gets exec credentials from the server",
+            ));
+        }
         KubeconfigCredential::Exec if request.ttl_seconds.is_some() => {
             return Err(Status::invalid(
                 "ttlSeconds",
@@ -76,24 +85,30 @@ struct ClusterEntry {
     uid: Option<String>,
     /// Namespace of the context: the only namespace in which the caller has a role, if any.
     namespace: Option<String>,
+    /// The API servers of the cluster for direct access, best first.
+    direct: Vec<DirectAccess>,
 }
 
 fn entries(
     state: &RestState,
     caller: &Identity,
-    names: &[String],
+    request: &KubeconfigRequest,
 ) -> Result<Vec<ClusterEntry>, Status> {
+    let names = &request.clusters;
     let visibility = Visibility::of(state.hub.stores(), caller);
+    let all = &state.hub.stores().clusters;
+    let direct = |cluster: &Cluster| {
+        let is_cluster = |name: &str| all.by_name(name).is_some();
+        let access = || direct::access(cluster, is_cluster);
+        request.direct.then(access).flatten()
+    };
     if names.is_empty() {
-        let (clusters, _) = state
-            .hub
-            .stores()
-            .clusters
-            .page(None, usize::MAX, |cluster| visibility.can_see(cluster));
-        return Ok(clusters
-            .iter()
-            .map(|cluster| of(&visibility, cluster))
-            .collect());
+        let (clusters, _) = all.page(None, usize::MAX, |cluster| visibility.can_see(cluster));
+        let entries = clusters.iter().map(|cluster| ClusterEntry {
+            direct: direct(cluster).unwrap_or_default(),
+            ..of(&visibility, cluster)
+        });
+        return Ok(entries.collect());
     }
     let mut entries: Vec<ClusterEntry> = Vec::with_capacity(names.len());
     for name in names {
@@ -108,10 +123,18 @@ fn entries(
                 name: name.clone(),
                 uid: None,
                 namespace: None,
+                direct: Vec::new(),
             }
         } else {
             let cluster = visibility.cluster(name)?;
-            of(&visibility, &cluster)
+            let direct = direct(&cluster);
+            if request.direct && direct.is_none() {
+                return Err(direct::unavailable(name));
+            }
+            ClusterEntry {
+                direct: direct.unwrap_or_default(),
+                ..of(&visibility, &cluster)
+            }
         });
     }
     Ok(entries)
@@ -123,6 +146,7 @@ fn of(visibility: &Visibility, cluster: &Cluster) -> ClusterEntry {
         name: cluster.name_any(),
         uid: cluster.uid(),
         namespace: rights.only_namespace().map(str::to_owned),
+        direct: Vec::new(),
     }
 }
 
@@ -210,20 +234,34 @@ fn file(
     tokens: &[Option<SecretString>],
 ) -> Result<String, Status> {
     let user_entry = |entry: &ClusterEntry| format!("{user}@{}", entry.name);
-    let clusters = entries.iter().map(|entry| {
-        let mut cluster = json!({ "server": format!("{url}/k8s/clusters/{}", entry.name) });
-        if let Some(trust) = trust {
-            cluster["certificate-authority-data"] = STANDARD.encode(trust).into();
-        }
-        json!({ "name": entry.name, "cluster": cluster })
-    });
-    let contexts = entries.iter().map(|entry| {
-        let mut context = json!({ "cluster": entry.name, "user": user_entry(entry) });
+    let context = |entry: &ClusterEntry, name: &str| {
+        let mut context = json!({ "cluster": name, "user": user_entry(entry) });
         if let Some(namespace) = &entry.namespace {
             context["namespace"] = namespace.as_str().into();
         }
-        json!({ "name": entry.name, "context": context })
-    });
+        json!({ "name": name, "context": context })
+    };
+    let cluster = |name: &str, server: String, trust: Option<&str>| {
+        let mut cluster = json!({ "server": server });
+        if let Some(trust) = trust {
+            cluster["certificate-authority-data"] = STANDARD.encode(trust).into();
+        }
+        json!({ "name": name, "cluster": cluster })
+    };
+    let (mut clusters, mut contexts) = (Vec::new(), Vec::new());
+    for entry in entries {
+        for direct in &entry.direct {
+            let name = direct.context.clone();
+            let server = format!("https://{}", direct.address);
+            let trust = Some(&*direct.certificate_authority);
+            clusters.push(cluster(&name, server, trust));
+            contexts.push(context(entry, &name));
+        }
+        let server = format!("{url}/k8s/clusters/{}", entry.name);
+        clusters.push(cluster(&entry.name, server, trust));
+        contexts.push(context(entry, &entry.name));
+    }
+    let first = contexts.first().and_then(|first| first["name"].as_str());
     let users = entries.iter().zip(tokens).map(|(entry, token)| {
         let user = match token {
             Some(token) => json!({ "token": token.expose_secret() }),
@@ -234,12 +272,9 @@ fn file(
     let file = File {
         api_version: "v1",
         kind: "Config",
-        current_context: entries
-            .first()
-            .map(|entry| entry.name.clone())
-            .unwrap_or_default(),
-        clusters: clusters.collect(),
-        contexts: contexts.collect(),
+        current_context: first.unwrap_or_default().to_owned(),
+        clusters,
+        contexts,
         users: users.collect(),
     };
     serde_saphyr::to_string(&file)
@@ -274,6 +309,7 @@ mod tests {
             name: name.to_owned(),
             uid: Some("uid-1".to_owned()),
             namespace: None,
+            direct: Vec::new(),
         }
     }
 
@@ -301,6 +337,37 @@ mod tests {
         );
         assert_eq!(config["contexts"][1]["context"]["user"], "ann@b");
         assert_eq!(config["users"][1]["user"]["token"], "t2");
+    }
+
+    #[test]
+    fn direct_contexts_precede_the_context_of_the_proxy_and_use_the_same_token() {
+        let access = |context: &str, address: &str| DirectAccess {
+            context: context.to_owned(),
+            address: address.to_owned(),
+            certificate_authority: "CA".to_owned(),
+        };
+        let nodes = vec![
+            access("a-cp-1", "10.0.0.1:6443"),
+            access("a-cp-2", "[::1]:6443"),
+        ];
+        let entries = [ClusterEntry {
+            direct: nodes,
+            ..entry("a")
+        }];
+        let tokens = [Some(SecretString::from("t1"))];
+        let text = file("https://d:1", Some("PEM"), "ann", &entries, &tokens).unwrap();
+        let config = parse(&text);
+        assert_eq!(config["current-context"], "a-cp-1");
+        let names = ["a-cp-1", "a-cp-2", "a"];
+        for (n, name) in names.into_iter().enumerate() {
+            assert_eq!(config["contexts"][n]["name"], name);
+            assert_eq!(config["contexts"][n]["context"]["cluster"], name);
+            assert_eq!(config["contexts"][n]["context"]["user"], "ann@a");
+        }
+        let direct = &config["clusters"][0]["cluster"];
+        assert_eq!(direct["server"], "https://10.0.0.1:6443");
+        assert_eq!(direct["certificate-authority-data"], "Q0E=");
+        assert_eq!(config["users"].as_array().unwrap().len(), 1);
     }
 
     #[test]

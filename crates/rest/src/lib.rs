@@ -11,6 +11,7 @@ mod authorized_writes;
 mod caller;
 mod clusters;
 mod document;
+mod endpoint;
 mod kubeconfig;
 mod page;
 mod projects;
@@ -130,6 +131,7 @@ fn declared() -> Routes<RestState> {
         .add(Right::User, routes!(clusters::list))
         .add(Right::Role, routes!(clusters::create))
         .add(Right::User, routes!(clusters::read, clusters::delete))
+        .add(Right::User, routes!(endpoint::read, endpoint::patch))
         .add(
             Right::User,
             routes!(members::list_of_cluster, members::add_to_cluster),

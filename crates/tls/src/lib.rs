@@ -1,10 +1,11 @@
-//! TLS certificates: the listener's chain and key, which can be replaced at run time, and the CA
-//! certificates that clients trust.
+//! TLS certificates: the listener's chain and key, which can be replaced at run time, the CA
+//! certificates that clients trust, and the certificates that servers present.
 //!
 //! *Owns* the parsing of certificate files, and the process's TLS provider. *Never* issues or
 //! stores a certificate.
 
 pub mod pem;
+pub mod presented;
 pub mod roots;
 
 use std::fs;

@@ -73,6 +73,11 @@ pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 /// Maximum size of a DATA frame, in bytes. One frame fits into one WebSocket message. Except on
 /// very slow links, a frame delays frames of concurrent streams by less than a millisecond.
 pub(crate) const MAX_FRAME: u32 = 64 * 1024 - 64;
+/// Limit of the plaintext in the buffer for outgoing TLS records, in bytes: a DATA frame of the maximum
+/// size, and the small frames that are sent with it. With the default of rustls, 64 KiB, the small
+/// frames need a second system call, which also wakes the peer. A connection whose peer does not read
+/// can use this memory, which is not part of any memory budget.
+pub const TLS_BUFFER: usize = 80 * 1024;
 /// Maximum size of the decoded headers of a message, in bytes. The size is sufficient for long
 /// tokens and group lists.
 pub(crate) const MAX_HEADER_LIST: u32 = 256 * 1024;

@@ -95,6 +95,15 @@ impl Accepted {
         })
     }
 
+    /// Reports whether all differences of a script are accepted.
+    pub fn accepts(&self, outcome: &Outcome) -> bool {
+        outcome.differences.iter().all(|(step, differences)| {
+            differences
+                .iter()
+                .all(|difference| self.find(&outcome.script, step, &difference.path).is_some())
+        })
+    }
+
     /// Removes the accepted differences from the results of a run.
     pub fn judge(&self, outcomes: Vec<Outcome>) -> UnacceptedDifferences {
         let mut judgement = UnacceptedDifferences::default();
@@ -158,6 +167,16 @@ mod tests {
 
     fn accepted(text: &str) -> Accepted {
         Accepted(serde_saphyr::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn outcome_is_accepted_only_if_every_difference_is_accepted() {
+        for (paths, expected) in [("[code]", false), ("[code, body]", true)] {
+            let accepted = accepted(&format!(
+                "[{{script: s, step: look, paths: {paths}, reason: r}}]"
+            ));
+            assert_eq!(accepted.accepts(&outcome()), expected, "{paths}");
+        }
     }
 
     #[test]

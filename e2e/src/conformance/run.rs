@@ -60,14 +60,14 @@ struct Walk<'a> {
 }
 
 impl Pair {
-    /// Runs a script on one server, in a namespace that only this script uses.
-    pub async fn run(&self, script: &Script) -> Result<Outcome, RunError> {
+    /// Runs a script on both servers, in a new namespace.
+    pub async fn run(&self, script: &Script, namespace: &str) -> Result<Outcome, RunError> {
         let failed = |whys| RunError {
             script: script.name.clone(),
             whys,
         };
-        let mut ours = Walk::new(&self.ours, script);
-        let mut real = Walk::new(&self.real, script);
+        let mut ours = Walk::new(&self.ours, namespace);
+        let mut real = Walk::new(&self.real, namespace);
         let (remaining, right) = tokio::join!(ours.prepare(), real.prepare());
         right
             .and(remaining)
@@ -145,10 +145,10 @@ fn chosen(step: &Step, answer: &Value) -> Value {
 }
 
 impl<'a> Walk<'a> {
-    fn new(side: &'a Side, script: &Script) -> Self {
+    fn new(side: &'a Side, namespace: &str) -> Self {
         Self {
             side,
-            variables: first_variables(&script.name),
+            variables: first_variables(namespace),
             streams: HashMap::new(),
             answers: Vec::new(),
         }

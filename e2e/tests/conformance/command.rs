@@ -136,7 +136,7 @@ async fn compare(arguments: &Arguments) -> Result<bool, Failure> {
         "both servers are ready after {:.1} s",
         begin.elapsed().as_secs_f64()
     ));
-    let results = run_all(&pair, &scripts).await;
+    let results = run_all(&pair, &scripts, &accepted).await;
     Ok(conclude(&accepted, results, begin))
 }
 
@@ -156,31 +156,42 @@ fn pair(real: &ControlPlane, ours: &Embedded) -> Result<Pair, Failure> {
     })
 }
 
-async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunError>> {
-    let runs = scripts.iter().map(|script| async move {
-        let begin = Instant::now();
-        let result = pair.run(script).await;
-        let word = match &result {
-            Ok(outcome) if outcome.differences.is_empty() => "same",
-            Ok(_) => "different",
-            Err(_) => "FAILED",
-        };
-        let seconds = begin.elapsed().as_secs_f64();
-        say(&format!(
-            "script {} ... {word} ({seconds:.1} s)",
-            script.name
-        ));
-        result
-    });
+/// Runs all scripts in parallel, then the scripts with differences again.
+async fn run_all(
+    pair: &Pair,
+    scripts: &[Script],
+    accepted: &Accepted,
+) -> Vec<Result<Outcome, RunError>> {
+    let runs = scripts
+        .iter()
+        .map(|script| async move { (script, run(pair, script, &script.name).await) });
     let mut results: Vec<_> = futures::stream::iter(runs)
         .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
-    results.sort_by_key(|result| match result {
-        Ok(outcome) => outcome.script.clone(),
-        Err(error) => error.to_string(),
-    });
-    results
+    for (script, result) in &mut results {
+        let is_expected = |outcome: &Outcome| accepted.accepts(outcome);
+        if !result.as_ref().is_ok_and(is_expected) {
+            // On a busy machine, a watch can end before the events that the script expects.
+            // Therefore a difference counts only if it also occurs while the script runs alone.
+            *result = run(pair, script, &format!("{}-again", script.name)).await;
+        }
+    }
+    results.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+async fn run(pair: &Pair, script: &Script, namespace: &str) -> Result<Outcome, RunError> {
+    let begin = Instant::now();
+    let result = pair.run(script, namespace).await;
+    let word = match &result {
+        Ok(outcome) if outcome.differences.is_empty() => "same",
+        Ok(_) => "different",
+        Err(_) => "FAILED",
+    };
+    let seconds = begin.elapsed().as_secs_f64();
+    say(&format!("script {namespace} ... {word} ({seconds:.1} s)"));
+    result
 }
 
 /// Prints the result of the comparison. Returns true if no script failed, all differences are

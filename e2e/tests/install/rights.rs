@@ -4,139 +4,124 @@
 //! test compares the permissions with the audit log, because removing each permission in turn would
 //! take minutes per permission.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use drover_e2e::rights::{Excess, Right, TooWide, Use, granted, too_wide, used};
-use drover_e2e::{AuditEvent, CommandLine, Image, eventually};
+use drover_e2e::rights::{Account, Exemptions, forbidden};
+use drover_e2e::{CommandLine, Image, eventually};
 use serde_json::{Value, json};
 
 use crate::stage::{Installed, NAMESPACE};
 
-const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Permissions whose use the audit log does not show. Each permission has a reason.
-const NOT_AUDITED: [(&str, &str); 8] = [
-    (
-        "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
-        "used only on a hub older than the chart supports",
-    ),
-    (
-        "bind rbac.authorization.k8s.io/clusterroles everywhere",
-        "the API server checks it as part of the request that writes a binding",
-    ),
-    (
-        "bind rbac.authorization.k8s.io/roles everywhere",
-        "the API server checks it as part of the request that writes a binding",
-    ),
-    (
-        "escalate rbac.authorization.k8s.io/clusterroles everywhere",
-        "the API server checks it as part of the request that writes a role",
-    ),
-    (
-        "escalate rbac.authorization.k8s.io/roles everywhere",
-        "the API server checks it as part of the request that writes a role",
-    ),
-    (
-        "impersonate groups everywhere",
-        "only users of an identity provider have groups, and this stage has no provider",
-    ),
-    (
-        "create management.drover.dev/globalrolebindings everywhere",
-        "used at the first sign-in of a provider's user with a default role for new users",
-    ),
-    (
-        "patch events.k8s.io/events in default",
-        "used when the same event of a Cluster repeats after a minute",
-    ),
-];
-
-/// Resources that a role cannot restrict by name, because the names are generated or defined by
-/// users. Each resource has a reason.
-const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
-    (
-        "rbac.authorization.k8s.io/clusterroles",
-        "the name contains the UID of the role",
-    ),
-    (
-        "rbac.authorization.k8s.io/roles",
-        "the name contains the UID of the role",
-    ),
-    (
-        "rbac.authorization.k8s.io/clusterrolebindings",
-        "the name contains the UID of the role",
-    ),
-    (
-        "rbac.authorization.k8s.io/rolebindings",
-        "the name contains the UID of the role",
-    ),
-    (
-        "secrets",
-        "the name of a password Secret contains the UID of the user",
-    ),
-    ("management.drover.dev/clusters", "users choose the name"),
-    ("management.drover.dev/users", "users choose the name"),
-    (
-        "management.drover.dev/authproviders",
-        "users choose the name",
-    ),
-    ("management.drover.dev/tokens", "the name is random"),
-    (
-        "management.drover.dev/globalroles",
-        "another release may use other names",
-    ),
-    (
-        "management.drover.dev/roletemplates",
-        "another release may use other names",
-    ),
-    ("management.drover.dev/projects", "users choose the name"),
-    (
-        "management.drover.dev/globalrolebindings",
-        "users choose the name",
-    ),
-    (
-        "management.drover.dev/clusterroletemplatebindings",
-        "users choose the name",
-    ),
-    (
-        "management.drover.dev/projectroletemplatebindings",
-        "users choose the name",
-    ),
-    (
-        "management.drover.dev/clusterregistrationtokens",
-        "the name is random",
-    ),
-    (
-        "authentication.k8s.io/userextras/management.drover.dev/display-name",
-        "the value of the extra field is the name",
-    ),
-    (
-        "authentication.k8s.io/userextras/management.drover.dev/token-id",
-        "the value of the extra field is the name",
-    ),
-    (
-        "authentication.k8s.io/userextras/authentication.kubernetes.io/node-name",
-        "the value of the extra field is the name",
-    ),
-    (
-        "authentication.k8s.io/userextras/authentication.kubernetes.io/node-uid",
-        "the value of the extra field is the name",
-    ),
-];
-
-fn is_exempt(found: &TooWide) -> bool {
-    let (right, case) = (found.right.to_string(), found.right.deed.to_what());
-    match found.excess {
-        Excess::Idle => NOT_AUDITED.iter().any(|(unseen, _)| *unseen == right),
-        Excess::OneNamespace(_) => false,
-        Excess::OneName(_) => {
-            let whole = case.trim_end_matches("/status");
-            NOT_LIMITED_BY_NAME.iter().any(|(later, _)| *later == whole)
-        }
-    }
-}
+const EXEMPTIONS: Exemptions = Exemptions {
+    not_audited: &[
+        (
+            "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
+            "used only on a hub older than the chart supports",
+        ),
+        (
+            "bind rbac.authorization.k8s.io/clusterroles everywhere",
+            "the API server checks it as part of the request that writes a binding",
+        ),
+        (
+            "bind rbac.authorization.k8s.io/roles everywhere",
+            "the API server checks it as part of the request that writes a binding",
+        ),
+        (
+            "escalate rbac.authorization.k8s.io/clusterroles everywhere",
+            "the API server checks it as part of the request that writes a role",
+        ),
+        (
+            "escalate rbac.authorization.k8s.io/roles everywhere",
+            "the API server checks it as part of the request that writes a role",
+        ),
+        (
+            "impersonate groups everywhere",
+            "only users of an identity provider have groups, and this stage has no provider",
+        ),
+        (
+            "create management.drover.dev/globalrolebindings everywhere",
+            "used at the first sign-in of a provider's user with a default role for new users",
+        ),
+        (
+            "patch events.k8s.io/events in default",
+            "used when the same event of a Cluster repeats after a minute",
+        ),
+    ],
+    // Users define these names, or the names are generated.
+    not_limited_by_name: &[
+        (
+            "rbac.authorization.k8s.io/clusterroles",
+            "the name contains the UID of the role",
+        ),
+        (
+            "rbac.authorization.k8s.io/roles",
+            "the name contains the UID of the role",
+        ),
+        (
+            "rbac.authorization.k8s.io/clusterrolebindings",
+            "the name contains the UID of the role",
+        ),
+        (
+            "rbac.authorization.k8s.io/rolebindings",
+            "the name contains the UID of the role",
+        ),
+        (
+            "secrets",
+            "the name of a password Secret contains the UID of the user",
+        ),
+        ("management.drover.dev/clusters", "users choose the name"),
+        ("management.drover.dev/users", "users choose the name"),
+        (
+            "management.drover.dev/authproviders",
+            "users choose the name",
+        ),
+        ("management.drover.dev/tokens", "the name is random"),
+        (
+            "management.drover.dev/globalroles",
+            "another release may use other names",
+        ),
+        (
+            "management.drover.dev/roletemplates",
+            "another release may use other names",
+        ),
+        ("management.drover.dev/projects", "users choose the name"),
+        (
+            "management.drover.dev/globalrolebindings",
+            "users choose the name",
+        ),
+        (
+            "management.drover.dev/clusterroletemplatebindings",
+            "users choose the name",
+        ),
+        (
+            "management.drover.dev/projectroletemplatebindings",
+            "users choose the name",
+        ),
+        (
+            "management.drover.dev/clusterregistrationtokens",
+            "the name is random",
+        ),
+        (
+            "authentication.k8s.io/userextras/management.drover.dev/display-name",
+            "the value of the extra field is the name",
+        ),
+        (
+            "authentication.k8s.io/userextras/management.drover.dev/token-id",
+            "the value of the extra field is the name",
+        ),
+        (
+            "authentication.k8s.io/userextras/authentication.kubernetes.io/node-name",
+            "the value of the extra field is the name",
+        ),
+        (
+            "authentication.k8s.io/userextras/authentication.kubernetes.io/node-uid",
+            "the value of the extra field is the name",
+        ),
+    ],
+};
 
 /// Makes the server send requests that require the permissions that the server has not used yet.
 async fn cause_remaining_requests(installed: &mut Installed) {
@@ -472,54 +457,6 @@ fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     installed.admin.kubectl_with(&file)
 }
 
-/// Returns all permissions that the bindings of the server's service account grant.
-async fn granted_to_server(installed: &Installed) -> Vec<Right> {
-    let get = async |case: String| -> Value {
-        let line = format!("get {case} -o json");
-        serde_json::from_str(&installed.tools.kubectl(&line).await.unwrap()).unwrap()
-    };
-    let subject = json!({ "kind": "ServiceAccount", "name": "drover", "namespace": NAMESPACE });
-    let mut rights = Vec::new();
-    for bindings in ["rolebindings --all-namespaces", "clusterrolebindings"] {
-        let bindings = get(bindings.to_owned()).await;
-        for binding in bindings["items"].as_array().unwrap() {
-            let subjects = binding["subjects"].as_array();
-            if !subjects.is_some_and(|subjects| subjects.contains(&subject)) {
-                continue;
-            }
-            let namespace = binding["metadata"]["namespace"].as_str();
-            let (kind, name) = (&binding["roleRef"]["kind"], &binding["roleRef"]["name"]);
-            let (kind, name) = (kind.as_str().unwrap(), name.as_str().unwrap());
-            let place = match namespace.filter(|_| kind == "Role") {
-                Some(namespace) => format!(" --namespace={namespace}"),
-                None => String::new(),
-            };
-            let role = get(format!("{kind} {name}{place}")).await;
-            rights.extend(granted(&role, namespace));
-        }
-    }
-    rights
-}
-
-fn of_server(installed: &Installed) -> Vec<AuditEvent> {
-    let events = installed.hub.audit_events().unwrap();
-    let own = events
-        .into_iter()
-        .filter(|event| event.user.username == ACCOUNT);
-    own.collect()
-}
-
-fn forbidden(events: &[AuditEvent]) -> Vec<String> {
-    let decision = "authorization.k8s.io/decision";
-    let refused = events.iter().filter(|event| {
-        let decided = event.annotations.get(decision).map(String::as_str);
-        event.impersonated_user.is_none() && decided == Some("forbid")
-    });
-    refused
-        .map(|event| format!("{} {}", event.verb, event.request_uri))
-        .collect()
-}
-
 pub(crate) async fn server_needs_exactly_the_permissions_of_its_chart(installed: &mut Installed) {
     // A new stage contains no user with this name.
     drop(
@@ -528,8 +465,13 @@ pub(crate) async fn server_needs_exactly_the_permissions_of_its_chart(installed:
             .await,
     );
     cause_remaining_requests(installed).await;
-    let granted = granted_to_server(installed).await;
-    let unseen = NOT_AUDITED.iter().map(|(right, _)| *right);
+    let account = Account {
+        cluster: &installed.hub,
+        namespace: NAMESPACE,
+        name: "drover",
+    };
+    let granted = account.granted().await.unwrap();
+    let unseen = EXEMPTIONS.not_audited.iter().map(|(right, _)| *right);
     let missing = unseen.filter(|unseen| granted.iter().all(|right| right.to_string() != *unseen));
     assert_eq!(
         missing.collect::<Vec<_>>(),
@@ -539,20 +481,14 @@ pub(crate) async fn server_needs_exactly_the_permissions_of_its_chart(installed:
     eventually(
         "every permission to be used within its scope",
         SOON,
-        async || {
-            let uses: BTreeSet<Use> = of_server(installed).iter().flat_map(used).collect();
-            let wide = too_wide(&granted, &uses).into_iter();
-            let wide = wide.filter(|found| !is_exempt(found));
-            let reported: Vec<_> = wide.map(|found| found.to_string()).collect();
-            if reported.is_empty() {
-                Ok(())
-            } else {
-                Err(reported.join("\n"))
-            }
-        },
+        async || account.check(&granted, EXEMPTIONS),
     )
     .await
     .unwrap();
-    let refused = forbidden(&of_server(installed));
+    let events = account.events().unwrap();
+    let own = events
+        .iter()
+        .filter(|event| event.impersonated_user.is_none());
+    let refused = forbidden(own);
     assert!(refused.is_empty(), "{refused:#?}");
 }

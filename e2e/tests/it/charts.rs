@@ -75,6 +75,11 @@ async fn api_server_accepts_the_charts_with_valid_values() {
     let established = "--for=condition=Established";
     let words = ["wait", established, "crd/certificates.cert-manager.io"];
     kubectl.run(words).await.unwrap();
+    // A dry run of the chart creates no namespace.
+    kubectl
+        .run(["create", "namespace", "drover-node-agent", "--save-config"])
+        .await
+        .unwrap();
     for namespace in ["drover-system", "drover-agent"] {
         kubectl
             .run(["create", "namespace", namespace])

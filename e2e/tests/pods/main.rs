@@ -6,6 +6,7 @@
     reason = "helper functions of tests fail by a panic"
 )]
 
+mod failover;
 mod replicas;
 mod revocation;
 mod stalled;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             test!(revocation::deleted_token_closes_exec_logs_and_port_forward),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
             test!(replicas::requests_succeed_after_one_pod_is_deleted),
+            test!(failover::node_agent_serves_all_streams_while_the_agent_has_no_pods),
         ],
         async || World::start(WorldOptions::Node).await,
     )

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const SOON: Duration = Duration::from_mins(2);
 
-async fn cluster_object(world: &World) -> Value {
+pub(crate) async fn cluster_object(world: &World) -> Value {
     let words = [
         "get",
         "clusters.management.drover.dev",
@@ -19,7 +19,7 @@ async fn cluster_object(world: &World) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-async fn has_tunnels(world: &World, expected: u64) {
+pub(crate) async fn has_tunnels(world: &World, expected: u64) {
     eventually("the tunnels", SOON, async || {
         let object = cluster_object(world).await;
         let tunnels = &object["status"]["agent"]["tunnels"];
@@ -33,7 +33,7 @@ async fn has_tunnels(world: &World, expected: u64) {
     .unwrap();
 }
 
-async fn agent(world: &World, line: &str) -> String {
+pub(crate) async fn agent(world: &World, line: &str) -> String {
     let words = ["--namespace=drover-agent"]
         .into_iter()
         .chain(line.split(' '));

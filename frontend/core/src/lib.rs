@@ -27,7 +27,7 @@ pub use kubernetes::{
     rows, source, visible,
 };
 pub use management::{
-    audit, explain, hub, label, lifetime, member, password, project, provider, readiness, rights,
-    role, setting, sign_in, subject, token, user,
+    audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
+    provider, readiness, rights, role, setting, sign_in, subject, token, user,
 };
 pub use text::{find, lines, span, typed, url};

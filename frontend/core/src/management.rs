@@ -1,8 +1,11 @@
-//! The objects that Drover manages: users, roles, projects, providers, tokens and settings.
+//! The objects that Drover manages: users, roles, projects, providers, tokens, settings, kubeconfigs
+//! and authorized endpoints.
 
 pub mod audit;
+pub mod endpoint;
 pub mod explain;
 pub mod hub;
+pub mod kubeconfig;
 pub mod label;
 pub mod lifetime;
 pub mod member;

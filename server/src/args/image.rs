@@ -50,8 +50,8 @@ pub struct ImageOptions {
     /// File to which the command writes the image [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Statically linked agent program for Linux [default: drover-agent in the folder of this
-    /// program]
+    /// Statically linked agent program for Linux; the folder must also contain drover-node-agent
+    /// [default: drover-agent in the folder of this program]
     #[arg(
         long,
         value_name = "FILE",

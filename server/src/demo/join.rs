@@ -1,23 +1,25 @@
 //! Registers a simulated cluster with an import manifest and an agent, as users register a real
 //! cluster.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::client_error::ClientError;
 use drover_api::group::AGENT_NAMESPACE;
 use drover_api::kinds::Cluster;
 use drover_api::rest::ImportRequest;
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt as _};
 use secrecy::SecretString;
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::place::ClusterFolder;
+use super::node_agents::NodeAgents;
+use super::place::{ClusterFolder, write_private};
+use super::pods::{self, RunningPods};
 use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::import::import;
 
@@ -30,7 +32,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const TOKEN_SECONDS: i64 = 3600;
 const TOKEN_RENEWAL_INTERVAL: Duration = Duration::from_mins(40);
 /// Delay after a failed token renewal.
-const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
+pub(super) const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// The reason why a simulated cluster is not connected.
 #[derive(Debug, Error)]
@@ -64,7 +66,7 @@ pub enum JoinError {
     Address(#[from] http::uri::InvalidUri),
     /// The agent cannot start.
     #[error("the agent failed to start")]
-    Agent(#[from] drover_agent::wire::StartError),
+    Agent(#[from] drover_agent_link::program::StartError),
 }
 
 async fn with_timeout<T>(
@@ -162,55 +164,107 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Requests a token of the agent's service account. Writes the token to the agent's token file.
-async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
+/// A token of a service account.
+pub(super) struct TokenOf<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) account: &'a str,
+    /// The pod to which the token is bound.
+    pub(super) pod: Option<BoundObjectReference>,
+    /// The audience. If `None`, the token is for the API server.
+    pub(super) audience: Option<&'a str>,
+}
+
+/// Requests a token of a service account.
+pub(super) async fn issue_token(
+    client: &Client,
+    of: TokenOf<'_>,
+) -> Result<SecretString, JoinError> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), of.namespace);
     let token_request = TokenRequest {
         spec: Some(TokenRequestSpec {
+            audiences: of.audience.map(|audience| vec![audience.to_owned()]),
+            bound_object_ref: of.pod,
             expiration_seconds: Some(TOKEN_SECONDS),
-            ..TokenRequestSpec::default()
         }),
         ..TokenRequest::default()
     };
     let params = PostParams::default();
-    let issued = accounts.create_token_request("drover-agent", &params, &token_request);
-    let issued = with_timeout("issue the agent's token", issued).await?;
-    let token = issued
-        .status
-        .and_then(|status| status.token)
-        .ok_or(JoinError::NoToken)?;
-    folder.keep_token(&SecretString::from(token))?;
+    let issued = accounts.create_token_request(of.account, &params, &token_request);
+    let issued = with_timeout("issue a token of an agent", issued).await?;
+    let token = issued.status.and_then(|status| status.token);
+    token.map(SecretString::from).ok_or(JoinError::NoToken)
+}
+
+/// Requests a token of the agent's service account. Writes the token to the agent's token file.
+async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
+    let of = TokenOf {
+        namespace: AGENT_NAMESPACE,
+        account: "drover-agent",
+        pod: None,
+        audience: None,
+    };
+    write_private(&folder.token(), &issue_token(client, of).await?)?;
     Ok(())
 }
 
 impl Agent {
-    /// Runs the agent and renews the agent's token until `stop` is cancelled.
+    /// Runs the agent and the node agents, and renews their tokens, until `stop` is cancelled.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let name = "simulated".to_owned();
-        let replica =
-            match drover_agent::wire::assemble(&self.config, AGENT_NAMESPACE, name, stop.clone()) {
-                Ok(replica) => Arc::new(replica),
-                Err(error) => {
-                    tracing::error!(%error, "failed to start the agent of a simulated cluster");
-                    return stop.cancelled().await;
-                }
-            };
-        let renewing = stop.run_until_cancelled(self.keep_token_fresh());
-        tokio::join!(Box::pin(replica.run()), renewing);
+        let node_agents = NodeAgents {
+            client: self.client.clone(),
+            config: self.config.clone(),
+            folder: self.folder.clone(),
+        };
+        let renewing =
+            stop.run_until_cancelled(keep_fresh(|| renew_token(&self.client, &self.folder)));
+        tokio::join!(
+            Box::pin(self.run_pods(&stop)),
+            Box::pin(node_agents.run(&stop)),
+            renewing
+        );
     }
 
-    async fn keep_token_fresh(&self) {
-        let mut pause = TOKEN_RENEWAL_INTERVAL;
-        loop {
-            tokio::time::sleep(pause).await;
-            pause = match renew_token(&self.client, &self.folder).await {
-                Ok(()) => TOKEN_RENEWAL_INTERVAL,
-                Err(error) => {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::debug!(error, "failed to renew the token of a simulated agent");
-                    TOKEN_RETRY_DELAY
-                }
-            };
+    /// Runs the agent while the simulated cluster runs a pod of the agent's Deployment. A user who scales
+    /// the Deployment to zero sees how a node agent takes over.
+    async fn run_pods(&self, stop: &CancellationToken) {
+        let program = |mut pods: watch::Receiver<RunningPods>| async move {
+            while pods.wait_for(|pods| !pods.is_empty()).await.is_ok() {
+                let ended = stop.child_token();
+                let without_pods = async {
+                    // Fails only without a sender, and then the agent stops, too.
+                    let _ = pods.wait_for(RunningPods::is_empty).await;
+                    ended.cancel();
+                };
+                tokio::join!(self.run_agent(ended.clone()), without_pods);
+            }
+        };
+        pods::follow(&self.client, AGENT_NAMESPACE, stop, program).await;
+    }
+
+    async fn run_agent(&self, stop: CancellationToken) {
+        let name = "simulated".to_owned();
+        match drover_agent::wire::assemble(&self.config, AGENT_NAMESPACE, name, stop.clone()) {
+            Ok(replica) => Box::pin(replica.run()).await,
+            Err(error) => {
+                tracing::error!(%error, "failed to start the agent of a simulated cluster");
+                stop.cancelled().await;
+            }
         }
+    }
+}
+
+/// Renews tokens regularly, until the future is dropped.
+pub(super) async fn keep_fresh<F: Future<Output = Result<(), JoinError>>>(renew: impl Fn() -> F) {
+    let mut pause = TOKEN_RENEWAL_INTERVAL;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = match renew().await {
+            Ok(()) => TOKEN_RENEWAL_INTERVAL,
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::debug!(error, "failed to renew the token of a simulated agent");
+                TOKEN_RETRY_DELAY
+            }
+        };
     }
 }

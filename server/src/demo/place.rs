@@ -10,6 +10,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// Name of the file with a cluster's objects. The store adds suffixes to the name for further
 /// files.
 const STORE: &str = "cluster.db";
+/// Name of the directory with one directory per node agent.
+const NODE_AGENTS: &str = "node-agents";
 /// Name of the file with the agent's token. The temporary file adds a suffix to the name.
 const TOKEN: &str = "agent-token";
 
@@ -69,18 +71,14 @@ impl ClusterFolder {
         self.0.join(TOKEN)
     }
 
-    /// Replaces the agent's token file atomically.
-    pub(super) fn keep_token(&self, token: &SecretString) -> io::Result<()> {
-        let next = self.0.join("agent-token.next");
-        let mut options = File::options();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&next)?;
-        file.write_all(token.expose_secret().as_bytes())?;
-        fs::rename(next, self.token())
+    /// Returns the directory of a node agent's pod. Creates the directory with mode 0700.
+    pub(super) fn node_agent(&self, pod_uid: &str) -> io::Result<NodeAgentFolder> {
+        let folder = self.0.join(NODE_AGENTS).join(pod_uid);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)?;
+        Ok(NodeAgentFolder(folder))
     }
 
     /// Removes the cluster's files and the directory. Keeps the directory if it contains unknown
@@ -93,6 +91,10 @@ impl ClusterFolder {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
+            if name == NODE_AGENTS {
+                fs::remove_dir_all(entry.path())?;
+                continue;
+            }
             let ours = [STORE, TOKEN].map(str::as_bytes);
             if ours
                 .iter()
@@ -103,6 +105,41 @@ impl ClusterFolder {
         }
         fs::remove_dir(&self.0)
     }
+}
+
+/// The directory with the files of one node agent.
+#[derive(Clone, Debug)]
+pub(super) struct NodeAgentFolder(PathBuf);
+
+impl NodeAgentFolder {
+    /// Returns the directory, in which the node agent stores its key.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the path of the file with the token for the API server.
+    pub(super) fn token(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
+    /// Returns the path of the file with the token that proves the node.
+    pub(super) fn node_token(&self) -> PathBuf {
+        self.0.join("node-token")
+    }
+}
+
+/// Replaces a file atomically. Only this user can read the file.
+pub(super) fn write_private(path: &Path, content: &SecretString) -> io::Result<()> {
+    let next = path.with_extension("next");
+    let mut options = File::options();
+    let mut file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&next)?;
+    file.write_all(content.expose_secret().as_bytes())?;
+    fs::rename(next, path)
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ use crate::args::{ImageFormat, ImageOptions};
 
 /// File name of the agent, in the folder of this program.
 const AGENT_PROGRAM: &str = "drover-agent";
+/// File name of the node agent, in the folder of the agent.
+const NODE_AGENT_PROGRAM: &str = "drover-node-agent";
 /// File name of this program.
 const SERVER_PROGRAM: &str = "drover";
 /// Maximum size of a program file, in bytes.
@@ -82,27 +84,32 @@ pub(crate) enum ImageError {
     },
 }
 
-/// Writes the agent's image.
+/// Writes the image of the agent and the node agent.
 pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
-    let program = agent(options).map_err(Failure::command)?;
-    write(options, &program, None)
+    let [agent, node_agent] = agents(options).map_err(Failure::command)?;
+    write(options, &agent, &[&node_agent])
 }
 
-/// Writes the server's image, which also contains the agent's program.
+/// Writes the server's image, which also contains the agents' programs.
 pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
-    let (server, agent) = server_and_agent(options).map_err(Failure::command)?;
-    write(options, &server, Some(&agent))
+    let server = server().map_err(Failure::command)?;
+    let [agent, node_agent] = agents(options).map_err(Failure::command)?;
+    write(options, &server, &[&agent, &node_agent])
 }
 
-fn agent(options: &ImageOptions) -> Result<PlatformProgram, ImageError> {
-    load(AGENT_PROGRAM, &agent_binary(options)?)
-}
-
-fn server_and_agent(
-    options: &ImageOptions,
-) -> Result<(PlatformProgram, PlatformProgram), ImageError> {
+fn server() -> Result<PlatformProgram, ImageError> {
     let own = std::env::current_exe().map_err(ImageError::Here)?;
-    Ok((load(SERVER_PROGRAM, &own)?, agent(options)?))
+    load(SERVER_PROGRAM, &own)
+}
+
+/// Reads the agent, and the node agent in the folder of the agent.
+fn agents(options: &ImageOptions) -> Result<[PlatformProgram; 2], ImageError> {
+    let agent = agent_binary(options)?;
+    let node_agent = agent.with_file_name(NODE_AGENT_PROGRAM);
+    Ok([
+        load(AGENT_PROGRAM, &agent)?,
+        load(NODE_AGENT_PROGRAM, &node_agent)?,
+    ])
 }
 
 fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
@@ -120,13 +127,13 @@ type PlatformProgram = (Platform, Program);
 fn write(
     options: &ImageOptions,
     first: &PlatformProgram,
-    other: Option<&PlatformProgram>,
+    others: &[&PlatformProgram],
 ) -> Result<(), Failure> {
     let ImageFormat::Tar = options.format;
     if options.file.is_none() && output_is_terminal() {
         return Err(Failure::command(ImageError::Terminal));
     }
-    let image = image(options, first, other).map_err(Failure::command)?;
+    let image = image(options, first, others).map_err(Failure::command)?;
     match &options.file {
         Some(path) => save(&image, path).map_err(Failure::command)?,
         None => image
@@ -145,16 +152,16 @@ fn write(
 fn image(
     options: &ImageOptions,
     (platform, first): &PlatformProgram,
-    other: Option<&PlatformProgram>,
+    others: &[&PlatformProgram],
 ) -> Result<Image, ImageError> {
-    if let Some((other, _)) = other.filter(|(other, _)| other != platform) {
+    if let Some((other, _)) = others.iter().find(|(other, _)| other != platform) {
         return Err(ImageError::Mixed(*platform, *other));
     }
     let of_version = || format!("{}:{}", first.name, env!("CARGO_PKG_VERSION"));
     let name = options.name.clone().unwrap_or_else(of_version);
     check_name(&name)?;
-    let other = other.map(|(_, program)| program);
-    Image::build(&name, *platform, first, other).map_err(ImageError::Build)
+    let others: Vec<&Program> = others.iter().map(|(_, program)| program).collect();
+    Image::build(&name, *platform, first, &others).map_err(ImageError::Build)
 }
 
 /// Reads a statically linked program.

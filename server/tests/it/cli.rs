@@ -1,6 +1,7 @@
 //! Tests of the command line. The tests run the program with a stub of the server that uses the
 //! same REST types.
 
+mod allocator;
 mod clusters;
 mod errors;
 mod help;

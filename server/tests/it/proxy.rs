@@ -11,6 +11,7 @@ mod hub;
 mod impersonation;
 mod isolation;
 mod members;
+mod node_agents;
 mod plain;
 mod revocation;
 mod rig;

@@ -3,9 +3,12 @@
 
 mod access;
 mod connection;
+mod endpoint;
 mod joining;
 mod lanes;
 mod members;
+mod node_agents;
+mod node_rights;
 mod projects;
 mod refusals;
 mod reports;

@@ -105,3 +105,23 @@ async fn agent_chart_omits_objects_created_by_helm_or_a_user() {
     let without_token = rendered(&values, "default").await;
     assert_eq!(lacks(&without_token), ["Secret"]);
 }
+
+#[tokio::test]
+async fn agent_chart_can_omit_node_agents_and_their_priority_class() {
+    let manifest = manifest(&[1], "drover-agent:0.1.0", "Never");
+    let mut values = values(&manifest);
+    let daemon_sets = |found: &Objects| {
+        let found = found.iter().filter(|((kind, _), _)| kind == "DaemonSet");
+        let pods = found.map(|(_, object)| object["spec"]["template"]["spec"].clone());
+        pods.collect::<Vec<_>>()
+    };
+    values["nodeAgent"] = json!({ "priorityClassName": "" });
+    let found = daemon_sets(&rendered(&values, "default").await);
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|pod| pod["priorityClassName"].is_null()));
+    values["nodeAgent"] = json!({ "enabled": false });
+    assert_eq!(
+        daemon_sets(&rendered(&values, "default").await),
+        [Value::Null; 0]
+    );
+}

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use drover_access::roles::{built_in_global_roles, built_in_role_templates};
+use drover_e2e::eventually;
 use drover_hub::lease::LeaseState;
 use drover_server::memory::MemoryPlan;
 use drover_server::wire::{self, EndError, ServerOptions};
@@ -202,9 +204,24 @@ impl Server {
         self.login(name, PASSWORD).await
     }
 
+    /// Waits until the built-in roles exist. A controller creates the roles after the start.
+    async fn wait_for_built_in_roles(&self) {
+        let stores = self.hub.stores();
+        eventually("the built-in roles", SOON, async || {
+            let mut global = built_in_global_roles().into_iter();
+            let mut templates = built_in_role_templates().into_iter();
+            let exist = global.all(|role| stores.global_roles.by_name(role.name).is_some())
+                && templates.all(|role| stores.role_templates.by_name(role.name).is_some());
+            exist.then_some(()).ok_or("a role is missing")
+        })
+        .await
+        .unwrap();
+    }
+
     /// Logs in as the first administrator of a new hub. Returns the session token.
     pub(crate) async fn administrator(&self) -> String {
         let first = self.first_password().await;
+        self.wait_for_built_in_roles().await;
         self.first_login("admin", &first).await
     }
 

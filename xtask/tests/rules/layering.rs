@@ -144,7 +144,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["drover-tunnel", "drover-access", "drover-api"],
     ),
     (
-        "drover-agent",
+        "drover-agent-report",
         &[
             "drover-agent-link",
             "drover-apply",
@@ -154,11 +154,32 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "drover-agent",
+        &[
+            "drover-agent-report",
+            "drover-agent-link",
+            "drover-tunnel",
+            "drover-api",
+        ],
+    ),
+    (
+        "drover-node-agent",
+        &[
+            "drover-agent-report",
+            "drover-agent-link",
+            "drover-access",
+            "drover-api",
+            "drover-tls",
+        ],
+    ),
+    (
         "drover-server",
         &[
             // The option `--demo-clusters` needs this dependency: simulated clusters connect with
             // the real agent's code.
             "drover-agent",
+            "drover-agent-link",
+            "drover-node-agent",
             "drover-agent-gateway",
             "drover-access",
             "drover-api",
@@ -186,8 +207,10 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "drover-agent",
             "drover-agent-link",
+            "drover-agent-report",
             "drover-apiserver",
             "drover-e2e",
+            "drover-node-agent",
             "drover-tunnel",
             "drover-access",
             "drover-api",

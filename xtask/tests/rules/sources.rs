@@ -203,8 +203,10 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
         "crates/controllers/src/access/unmanaged.rs",
         "managed cluster",
     ),
+    ("crates/controllers/src/endpoint/act.rs", "managed cluster"),
     ("crates/controllers/src/projects/act.rs", "managed cluster"),
     ("crates/controllers/src/removal.rs", "managed cluster"),
+    ("crates/controllers/src/tunnel_nodes.rs", "managed cluster"),
     ("crates/controllers/src/upgrade.rs", "managed cluster"),
     (
         "crates/identity/src/accounts/review.rs",

@@ -105,6 +105,16 @@ impl Objects {
         self.kept().get(path).cloned()
     }
 
+    /// Returns the objects of a collection.
+    pub(super) fn list(&self, path: &str) -> Vec<Value> {
+        let kept = self.kept();
+        let items = kept.iter().filter(|(item, _)| {
+            let item = item.rsplit_once('/');
+            item.is_some_and(|(collection, _)| collection == path)
+        });
+        items.map(|(_, object)| object.clone()).collect()
+    }
+
     pub(super) fn put(&self, path: &str, object: Value) -> Result<Value, Refused> {
         if !object.is_object() {
             return Err(Refused::NoObject);

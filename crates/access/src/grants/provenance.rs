@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::Target;
 use super::rights::gives_access_to;
 use super::{Grants, RightsHolder, Role, Scope};
-use crate::target::Target;
 
 /// The roles that gave access to a target, with their rules at the time of the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
-use drover_rbac::RuleTarget;
+use drover_rbac::{Rule, RuleTarget};
 
+use super::Target;
 use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Roles, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
-use crate::target::Target;
 
 /// A user and all groups of this user.
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +136,18 @@ impl Grants {
         })
     }
 
+    /// Reports whether a user could impersonate names outside of Drover with direct requests to a
+    /// cluster. The proxy permits the impersonation of Drover's names only (`kubectl --as`). An API
+    /// server permits all names, which makes no difference for a user with all permissions.
+    pub fn may_impersonate_system_users(
+        &self,
+        holder: RightsHolder<'_>,
+        cluster: &ClusterUid,
+    ) -> bool {
+        let rights = self.rights_in(holder, &Scope::Cluster(cluster.clone()));
+        !rights.is_everything() && rights.rules.iter().any(permits_impersonation)
+    }
+
     /// Reports whether a user has a role in exactly this scope. Ignores roles in wider scopes.
     pub fn has_role_at(&self, holder: RightsHolder<'_>, scope: &Scope) -> bool {
         self.of(holder).any(|grant| grant.scope == *scope)
@@ -192,4 +204,14 @@ pub(super) fn is_in(scope: &Scope, cluster: &ClusterUid) -> bool {
         Scope::EveryCluster => true,
         Scope::Cluster(uid) | Scope::Project(uid, _) => uid == cluster,
     }
+}
+
+/// Reports whether a rule permits the impersonation of users or groups. A rule for some names counts too,
+/// because a user could impersonate the own name with an additional group.
+fn permits_impersonation(rule: &Rule) -> bool {
+    let has =
+        |list: &[String], names: &[&str]| list.iter().any(|one| names.contains(&one.as_str()));
+    has(&rule.verbs, &["impersonate", "*"])
+        && has(&rule.groups, &["", "*"])
+        && has(&rule.resources, &["users", "groups", "*"])
 }

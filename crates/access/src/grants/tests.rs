@@ -8,9 +8,9 @@ use drover_rbac::RuleTarget;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use self::world::{World, cluster, group, project, rule, user};
+use super::Target;
 use super::*;
 use crate::roles::Rights;
-use crate::target::Target;
 
 fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])

@@ -41,3 +41,8 @@ fn account_token_parser_property_tests_pass_for_the_fuzz_corpus() {
 fn setting_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("setting", properties::setting);
 }
+
+#[test]
+fn endpoint_parser_property_tests_pass_for_the_fuzz_corpus() {
+    replay("endpoint", properties::endpoint);
+}

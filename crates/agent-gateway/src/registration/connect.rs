@@ -6,7 +6,7 @@ use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drover_access::proof::{PublicKey, connect_message};
+use drover_access::proof::{PublicKey, connect_message, node_connect_message};
 use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
 use drover_api::group::CLUSTER_FINALIZER;
 use drover_api::ids::ClusterUid;
@@ -21,9 +21,9 @@ use kube::ResourceExt as _;
 
 use super::RegistrationState;
 use super::challenge::ChallengeError;
-use super::decide::{Refusal, bound_key};
+use super::decide::{Refusal, bound_key, node_agent};
 use super::register::{current_cluster, refusal, version};
-use crate::tunnels::AttachedAgent;
+use crate::tunnels::{AttachedAgent, TunnelSource};
 use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
 use drover_http_edge::status::Status;
@@ -50,7 +50,11 @@ impl Default for ChallengeRate {
 }
 
 impl ChallengeRate {
-    fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
+    pub(super) fn check(
+        &self,
+        cluster: &ClusterUid,
+        peer: Option<SocketAddr>,
+    ) -> Result<(), Status> {
         let slow = |_| {
             Status::too_many_requests(
                 "the agents of this cluster connect too often; wait, then try again",
@@ -139,17 +143,13 @@ async fn prove(
         .map_err(challenge_refused)?;
     let cluster =
         current_or_stored_cluster(state, &proof.cluster_uid, request.extensions()).await?;
-    let bound = bound_key(&cluster).ok_or_else(not_registered)?;
-    let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
-    let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
-    if bound.verify(&message, &proof.signature).is_err() {
-        let note =
-            "refused a connection: it is not signed with the key that is bound to this Cluster";
-        state.notices.warn(&cluster, "ForeignKey", note).await;
-        let message = "the proof is not signed with the key that is bound to this Cluster: if \
-            the cluster was recreated, delete the Cluster on the server and import the cluster \
-            again";
-        return Err(Status::unauthorized(message).because("", "ForeignKey", message));
+    let signer = signer(&cluster, &proof)?;
+    if signer
+        .key
+        .verify(&signer.message, &proof.signature)
+        .is_err()
+    {
+        return Err(foreign_key(state, &cluster, &signer.source).await);
     }
     if let Err(error) = state.challenges.spend(&genuine, now) {
         if matches!(error, ChallengeError::Replayed) {
@@ -173,6 +173,7 @@ async fn prove(
     Ok(AuthenticatedAgent {
         name: cluster.name_any(),
         agent: AttachedAgent {
+            source: signer.source,
             replica: proof.replica,
             version: version(&proof.agent_version),
             protocol: protocol.number(),
@@ -180,6 +181,73 @@ async fn prove(
         cluster: proof.cluster_uid,
         protocol,
     })
+}
+
+/// The agent that a proof names, the agent's bound key, and the message that the agent must sign.
+struct Signer {
+    source: TunnelSource,
+    key: PublicKey,
+    message: Vec<u8>,
+}
+
+/// Returns the agent that a proof names. A proof with a node requires the key of this node's agent.
+fn signer(cluster: &Cluster, proof: &ConnectProof) -> Result<Signer, Status> {
+    let (uid, nonce, replica) = (&proof.cluster_uid, &proof.nonce, &proof.replica);
+    let (key, source, message) = match &proof.node {
+        None => {
+            let key = parse_key(bound_key(cluster).ok_or_else(not_registered)?)?;
+            (
+                key,
+                TunnelSource::Agent,
+                connect_message(uid, nonce, replica),
+            )
+        }
+        Some(node) => {
+            let bound = node_agent(cluster, node).and_then(|agent| {
+                let key = &agent.key.as_ref()?.public_key;
+                Some((key, agent.class))
+            });
+            let (key, class) = bound.ok_or_else(node_not_registered)?;
+            let key = parse_key(key)?;
+            let source = TunnelSource::Node {
+                node: node.clone(),
+                class,
+                key: key.clone(),
+            };
+            (key, source, node_connect_message(uid, nonce, replica, node))
+        }
+    };
+    Ok(Signer {
+        source,
+        key,
+        message,
+    })
+}
+
+fn parse_key(bound: &str) -> Result<PublicKey, Status> {
+    PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// Returns the response to a proof that is not signed with the bound key, and writes an Event.
+async fn foreign_key(
+    state: &RegistrationState,
+    cluster: &Cluster,
+    source: &TunnelSource,
+) -> Status {
+    if let Some(node) = source.node() {
+        let note = format!(
+            "refused a connection: it is not signed with the key of the node agent on {node}"
+        );
+        state.notices.warn(cluster, "ForeignNodeKey", &note).await;
+        // A new pod of the node agent has a new key.
+        return node_not_registered();
+    }
+    let note = "refused a connection: it is not signed with the key that is bound to this Cluster";
+    state.notices.warn(cluster, "ForeignKey", note).await;
+    let message = "the proof is not signed with the key that is bound to this Cluster: if \
+        the cluster was recreated, delete the Cluster on the server and import the cluster \
+        again";
+    Status::unauthorized(message).because("", "ForeignKey", message)
 }
 
 /// Returns the Cluster from the stores. Reads the hub if the stores have no key for the Cluster.
@@ -237,6 +305,11 @@ fn not_registered() -> Status {
     Status::unauthorized(message).because("", "NotRegistered", message)
 }
 
+fn node_not_registered() -> Status {
+    let message = "no key is bound to this node: the node agent must register first";
+    Status::unauthorized(message).because("", "NotRegistered", message)
+}
+
 fn challenge_refused(error: ChallengeError) -> Status {
     let message = error.to_string();
     match error {
@@ -274,12 +347,13 @@ async fn serve(state: RegistrationState, proved: AuthenticatedAgent, upgrade: On
         ..
     } = proved;
     let replica = agent.replica.clone();
+    let node = agent.source.node().map(str::to_owned);
     let Some((tunnel, driver)) = open(&state, &name, &replica, upgrade).await else {
         return;
     };
     let driver = tokio::spawn(driver);
     let attached = state.tunnels.attach(cluster, agent, tunnel);
-    tracing::info!(cluster = name, replica, "agent connected");
+    tracing::info!(cluster = name, replica, node, "agent connected");
     // A separate task, because this task runs as long as the tunnel and must not reserve memory
     // for opening the tunnel.
     tokio::spawn(async move {

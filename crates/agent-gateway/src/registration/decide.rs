@@ -1,7 +1,7 @@
 //! Decides whether a key is bound to a Cluster. The decision has no side effects.
 
 use drover_access::proof::PublicKey;
-use drover_api::kinds::Cluster;
+use drover_api::kinds::{Cluster, NodeAgentStatus};
 use thiserror::Error;
 
 /// A registration request, and the objects on the hub that the decision depends on.
@@ -149,6 +149,12 @@ pub fn decide(observed: &Observed<'_>) -> Result<RegistrationDecision, Refusal> 
         Some(other) => Err(Refusal::KeyOfOtherCluster(other.to_owned())),
         None => Ok(RegistrationDecision::Bind { token_id }),
     }
+}
+
+/// Returns the entry of a node that can have a tunnel of its node agent.
+pub fn node_agent<'a>(cluster: &'a Cluster, node: &str) -> Option<&'a NodeAgentStatus> {
+    let mut agents = cluster.status.as_ref()?.node_agents.iter();
+    agents.find(|agent| agent.node == node)
 }
 
 /// Returns the key that is bound to a Cluster, in base64.

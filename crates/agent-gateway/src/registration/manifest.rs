@@ -3,15 +3,19 @@
 //! A second `kubectl apply` of the manifest does not change the registration, because the manifest
 //! does not contain the Secret with the agent's key and registration.
 
+mod node_agents;
+mod report_policy;
 mod roles;
 mod workload;
 
+pub use node_agents::{NODE_AGENT, worker_tunnels};
 pub use roles::{account, role_ref};
 
 use std::collections::BTreeMap;
 
 use drover_access::proof::PublicKey;
-use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL};
+use drover_api::agent::NodeClass;
+use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL, NODE_AGENT_NAMESPACE};
 use drover_api::ids::ClusterUid;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
@@ -61,13 +65,18 @@ impl Manifest {
     /// Returns the YAML stream with the objects in the order in which kubectl must apply them.
     pub fn write(&self) -> Result<SecretString, ManifestError> {
         let mut stream = Stream::default();
-        stream.object("Namespace", &namespace())?;
+        stream.object("Namespace", &namespace(AGENT_NAMESPACE, "restricted"))?;
+        // The pods of node agents use the network of their nodes.
+        stream.object("Namespace", &namespace(NODE_AGENT_NAMESPACE, "privileged"))?;
         rbac(&mut stream)?;
         stream.object("ConfigMap", &self.binding())?;
         stream.object("ConfigMap", &self.plan_keys())?;
         stream.object("Secret", &self.registration())?;
         stream.object("PodDisruptionBudget", &workload::disruption_budget())?;
         stream.object("Deployment", &workload::deployment(self))?;
+        for class in NodeClass::ALL {
+            stream.object("DaemonSet", &node_agents::daemon_set(self, class))?;
+        }
         Ok(SecretString::from(stream.0))
     }
 
@@ -111,9 +120,10 @@ const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-
 /// A test generates `charts/drover-agent/templates/rbac.yaml` from these objects.
 fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
     for account in ACCOUNTS {
-        stream.object("ServiceAccount", &service_account(account))?;
+        stream.object("ServiceAccount", &service_account(meta(account)))?;
     }
-    roles::write(stream)
+    roles::write(stream)?;
+    node_agents::write_rbac(stream)
 }
 
 /// Writer of a YAML stream with one document per object.
@@ -164,11 +174,12 @@ fn cluster_meta(name: &str) -> ObjectMeta {
     }
 }
 
-fn namespace() -> Namespace {
-    let mut metadata = cluster_meta(AGENT_NAMESPACE);
+/// Returns a namespace that enforces a level of Pod Security.
+fn namespace(name: &str, level: &str) -> Namespace {
+    let mut metadata = cluster_meta(name);
     let enforce = (
         "pod-security.kubernetes.io/enforce".to_owned(),
-        "restricted".to_owned(),
+        level.to_owned(),
     );
     metadata.labels.get_or_insert_default().extend([enforce]);
     Namespace {
@@ -177,9 +188,9 @@ fn namespace() -> Namespace {
     }
 }
 
-fn service_account(name: &str) -> ServiceAccount {
+fn service_account(metadata: ObjectMeta) -> ServiceAccount {
     ServiceAccount {
-        metadata: meta(name),
+        metadata,
         // Only the agent's pods use a mounted token. The agent requests the tokens of the lanes'
         // accounts by name.
         automount_service_account_token: Some(false),

@@ -24,7 +24,7 @@ use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
 /// Maximum number of attempts to bind the key while concurrent writes change the Cluster.
-const MAX_ATTEMPTS: usize = 8;
+pub(super) const MAX_ATTEMPTS: usize = 8;
 
 /// Returns the bearer token of a registration request, or `None` if the request has no credential.
 pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Status> {
@@ -188,11 +188,20 @@ pub(super) async fn bind(
         bound_at: Time(Timestamp::now()),
         token_id,
     });
+    replace_unless_changed(hub, "bind a cluster's key", &cluster).await
+}
+
+/// Replaces the status of a Cluster. Returns `None` if the Cluster has changed since the caller read
+/// the Cluster.
+pub(super) async fn replace_unless_changed(
+    hub: &Hub,
+    operation: &'static str,
+    cluster: &Cluster,
+) -> Result<Option<Cluster>, HubError> {
     // The caller uses the returned Cluster. Later requests of the agent read the hub.
     let writer = hub.writer().without_wait();
-    let bound = writer.replace_status("bind a cluster's key", &cluster);
-    match bound.await {
-        Ok(bound) => Ok(Some(bound)),
+    match writer.replace_status(operation, cluster).await {
+        Ok(replaced) => Ok(Some(replaced)),
         Err(error) if error.is_conflict() || error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }

@@ -36,8 +36,9 @@ pub(super) enum Probe {
 
 /// Number of consecutive failed probes after which a tunnel is unhealthy.
 const FAILURES: u8 = 2;
-/// Number of consecutive successful probes after which a tunnel is healthy again. This number
-/// prevents a flapping tunnel from repeatedly receiving requests.
+/// Number of consecutive successful probes after which a tunnel is healthy again, and after which a
+/// new tunnel replaces a tunnel of a higher rank. This number prevents a flapping tunnel from
+/// repeatedly receiving requests.
 const SUCCESSES: u8 = 3;
 
 /// The results of the latest probes, and the health that is derived from these results.
@@ -52,6 +53,7 @@ pub(super) struct History {
     health: Health,
     last: Probe,
     in_a_row: u8,
+    proven: bool,
 }
 
 impl History {
@@ -62,7 +64,13 @@ impl History {
             health: Health::Healthy,
             last: Probe::Answered,
             in_a_row: 0,
+            proven: false,
         }
+    }
+
+    /// Returns true after [`SUCCESSES`] consecutive successful probes, until the tunnel is unhealthy.
+    pub(super) const fn is_proven(self) -> bool {
+        self.proven
     }
 
     pub(super) const fn health(self) -> Health {
@@ -88,10 +96,12 @@ impl History {
             Probe::Missed if in_a_row >= FAILURES => Health::Silent,
             _ => self.health,
         };
+        let answered = matches!(probe, Probe::Answered) && in_a_row >= SUCCESSES;
         Self {
             health,
             last: probe,
             in_a_row,
+            proven: health == Health::Healthy && (answered || self.proven),
         }
     }
 }
@@ -100,7 +110,11 @@ impl History {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) id: u64,
+    /// Rank of the agent: 0 for the cluster agent, a higher number for a node agent.
+    pub(super) rank: u8,
     pub(super) health: Health,
+    /// True if enough probes succeeded for the tunnel to replace a tunnel of a higher rank.
+    pub(super) proven: bool,
     pub(super) open_streams: usize,
     pub(super) usable: bool,
 }
@@ -109,18 +123,26 @@ impl Candidate {
     /// A placeholder that is never selected.
     pub(super) const NONE: Self = Self {
         id: 0,
+        rank: u8::MAX,
         health: Health::Silent,
+        proven: false,
         open_streams: 0,
         usable: false,
     };
+
+    /// Returns the class of the tunnel. Requests use a tunnel of the lowest class.
+    pub(super) const fn class(&self) -> (Health, u8) {
+        (self.health, self.rank)
+    }
 }
 
 /// Minimum difference in the number of open streams after which new requests move to a different
 /// tunnel.
 const LEAD: usize = 16;
 
-/// Returns the index of the tunnel to use. Among the healthiest tunnels, keeps the current tunnel
-/// unless it has many more streams than the least loaded tunnel.
+/// Returns the index of the tunnel to use. Among the healthiest tunnels, uses the lowest rank. A tunnel
+/// of a lower rank than the current tunnel must be proven. Among the tunnels of this rank, keeps the
+/// current tunnel unless it has many more streams than the least loaded tunnel.
 ///
 /// Never selects a tunnel whose agent does not respond.
 pub(super) fn choose(candidates: &[Candidate], present: u64) -> Option<usize> {
@@ -131,11 +153,18 @@ pub(super) fn choose(candidates: &[Candidate], present: u64) -> Option<usize> {
             .filter(|(_, c)| c.usable && c.health != Health::Silent)
     };
     let health = open().map(|(_, c)| c.health).min()?;
-    let best = || open().filter(|(_, c)| c.health == health);
+    let healthiest = || open().filter(|(_, c)| c.health == health);
+    let current = healthiest().find(|(_, c)| c.id == present);
+    let may_replace = |c: &Candidate| c.proven || current.is_none_or(|(_, p)| c.rank >= p.rank);
+    let ranks = healthiest().filter(|(_, c)| may_replace(c));
+    let rank = ranks.map(|(_, c)| c.rank).min()?;
+    let best = || healthiest().filter(|(_, c)| c.rank == rank);
     let (freest, candidate) = best().min_by_key(|(_, c)| (c.open_streams, c.id))?;
+    // Requests do not move among node agents, because each move is a switch.
+    let has_lead = |c: &Candidate| c.rank == 0 && c.open_streams >= candidate.open_streams + LEAD;
     let stays = best()
         .find(|(_, c)| c.id == present)
-        .filter(|(_, c)| c.open_streams < candidate.open_streams + LEAD);
+        .filter(|(_, c)| !has_lead(c));
     Some(stays.map_or(freest, |(index, _)| index))
 }
 
@@ -146,10 +175,91 @@ mod tests {
     fn candidate(id: u64, health: Health, open_streams: usize) -> Candidate {
         Candidate {
             id,
+            rank: 0,
             health,
+            proven: health == Health::Healthy,
             open_streams,
             usable: true,
         }
+    }
+
+    /// A tunnel of a node agent on a control-plane node.
+    fn of_node(id: u64, health: Health) -> Candidate {
+        Candidate {
+            rank: 1,
+            ..candidate(id, health, 0)
+        }
+    }
+
+    #[test]
+    fn node_agent_is_selected_only_without_a_healthier_agent() {
+        use Health::{ApiServerDown, Healthy, Silent};
+        let (c, n) = (candidate, of_node);
+        let worker = Candidate {
+            rank: 2,
+            ..n(3, Healthy)
+        };
+        let busy = Candidate {
+            open_streams: 900,
+            ..n(2, Healthy)
+        };
+        for (candidates, present, expected) in [
+            (vec![n(2, Healthy), c(1, Healthy, 900)], 0, Some(1)),
+            (vec![n(2, Healthy), c(1, Healthy, 900)], 2, Some(1)),
+            (vec![n(2, Healthy), c(1, ApiServerDown, 0)], 1, Some(0)),
+            (vec![n(2, Healthy), c(1, Silent, 0)], 1, Some(0)),
+            (
+                vec![n(2, ApiServerDown), c(1, ApiServerDown, 0)],
+                0,
+                Some(1),
+            ),
+            (
+                vec![n(2, ApiServerDown), c(1, ApiServerDown, 0)],
+                2,
+                Some(0),
+            ),
+            (vec![n(2, ApiServerDown), c(1, Silent, 0)], 1, Some(0)),
+            (vec![worker, n(2, Healthy)], 0, Some(1)),
+            (vec![worker, n(2, Silent)], 2, Some(0)),
+            (vec![busy, n(4, Healthy)], 2, Some(0)),
+        ] {
+            assert_eq!(
+                choose(&candidates, present),
+                expected,
+                "{candidates:?} {present}"
+            );
+        }
+    }
+
+    #[test]
+    fn new_tunnel_of_the_agent_replaces_a_node_agent_after_three_successful_probes() {
+        use Probe::{Answered, Down};
+        let new = Candidate {
+            proven: false,
+            ..candidate(3, Health::Healthy, 0)
+        };
+        let node = of_node(2, Health::Healthy);
+        assert_eq!(choose(&[node, new], 2), Some(0));
+        assert_eq!(choose(&[node, new], 0), Some(1), "no tunnel is in use");
+        let proven = Candidate {
+            proven: true,
+            ..new
+        };
+        assert_eq!(choose(&[node, proven], 2), Some(1));
+        let closed = Candidate {
+            usable: false,
+            ..node
+        };
+        assert_eq!(choose(&[closed, new], 2), Some(1));
+        let history = |probes: &[Probe]| {
+            let add = |history: History, probe: &Probe| history.with(*probe);
+            probes.iter().fold(History::new(), add).is_proven()
+        };
+        assert!(!history(&[Answered, Answered]));
+        assert!(history(&[Answered, Answered, Answered]));
+        assert!(!history(&[Answered, Answered, Down, Answered]));
+        assert!(history(&[Answered, Answered, Answered, Down, Answered]));
+        assert!(!history(&[Answered, Answered, Answered, Down, Down]));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use http_body_util::Empty;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::AttachedAgent;
 use super::choice::{Candidate, Health, History, Probe};
+use super::source::{AttachedAgent, TunnelSource};
 
 /// Interval between probes of a tunnel with recent requests. Two failed probes take at most
 /// [`PROBE_TIMEOUT`] and [`RETRY_TIMEOUT`], so a dead tunnel becomes unhealthy within five seconds.
@@ -32,6 +32,7 @@ pub(super) struct TunnelEntry {
     pub(super) agent: AttachedAgent,
     pub(super) tunnel: Tunnel,
     health: AtomicU8,
+    proven: AtomicBool,
     started: Instant,
     last_used_ms: AtomicU64,
     idle: AtomicBool,
@@ -45,11 +46,17 @@ impl TunnelEntry {
             agent,
             tunnel,
             health: AtomicU8::new(Health::Healthy as u8),
+            proven: AtomicBool::new(false),
             started: Instant::now(),
             last_used_ms: AtomicU64::new(0),
             idle: AtomicBool::new(false),
             wake: Notify::new(),
         }
+    }
+
+    /// Returns true for a tunnel of the cluster agent, and false for a tunnel of a node agent.
+    pub(super) fn is_of_agent(&self) -> bool {
+        self.agent.source == TunnelSource::Agent
     }
 
     pub(super) fn health(&self) -> Health {
@@ -59,7 +66,9 @@ impl TunnelEntry {
     pub(super) fn candidate(&self) -> Candidate {
         Candidate {
             id: self.id,
+            rank: self.agent.source.rank(),
             health: self.health(),
+            proven: self.proven.load(Ordering::Relaxed),
             open_streams: self.tunnel.open_streams(),
             usable: self.tunnel.state() == State::Open,
         }
@@ -75,7 +84,8 @@ impl TunnelEntry {
         }
     }
 
-    /// Probes the tunnel until it closes. Calls `changed` after every change of health.
+    /// Probes the tunnel until it closes. Calls `changed` with the health before and after every change
+    /// that affects the selection of tunnels.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {
@@ -94,14 +104,15 @@ impl TunnelEntry {
                 self.wait_for_next_probe().await;
                 PROBE_TIMEOUT
             };
-            let before = history.health();
+            let before = history;
             // Boxed, because a tunnel is idle most of the time and must not reserve memory for a
             // request.
             history = history.with(Box::pin(self.probe_once(wait)).await);
-            let after = history.health();
-            if before != after {
-                self.health.store(after as u8, Ordering::Relaxed);
-                changed(before, after);
+            let (health, proven) = (history.health(), history.is_proven());
+            if (before.health(), before.is_proven()) != (health, proven) {
+                self.health.store(health as u8, Ordering::Relaxed);
+                self.proven.store(proven, Ordering::Relaxed);
+                changed(before.health(), health);
             }
         }
     }

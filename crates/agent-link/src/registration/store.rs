@@ -1,9 +1,10 @@
 //! The agent's own objects in its cluster: key, registration token and binding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use drover_api::client_error::ClientError;
+use drover_api::group::TUNNEL_NODES;
 use drover_api::ids::ClusterUid;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -35,6 +36,9 @@ mod data {
     /// Key in [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET). The value is the registration
     /// token.
     pub(super) const TOKEN: &str = "token";
+    /// Key in the ConfigMap [`TUNNEL_NODES`](drover_api::group::TUNNEL_NODES). The value is the names
+    /// of nodes, separated by white space.
+    pub(super) const NODES: &str = "nodes";
 }
 
 /// Annotation in which `kubectl apply` stores a copy of the object, including the token.
@@ -218,6 +222,15 @@ impl Store {
         let found = call(reading, self.config_maps.get_opt(BINDING_CONFIG_MAP)).await?;
         let data = found.and_then(|map| map.data).unwrap_or_default();
         Ok(ServerBinding::read(&data)?)
+    }
+
+    /// Returns the names of the nodes that the server has selected for tunnels of node agents.
+    pub async fn tunnel_nodes(&self) -> Result<BTreeSet<String>, StoreError> {
+        let reading = "read ConfigMap drover-agent-tunnel-nodes";
+        let found = call(reading, self.config_maps.get_opt(TUNNEL_NODES)).await?;
+        let names = found.and_then(|map| map.data?.remove(data::NODES));
+        let names = names.unwrap_or_default();
+        Ok(names.split_whitespace().map(str::to_owned).collect())
     }
 
     async fn patch_secret(

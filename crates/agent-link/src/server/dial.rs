@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use drover_tunnel::ReadAhead;
+use drover_tunnel::{ReadAhead, TLS_BUFFER};
 use jiff::{SignedDuration, Timestamp};
 use rustls::CertificateError;
 use thiserror::Error;
@@ -184,7 +184,10 @@ impl Server {
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
         let (tcp, address) = self.connect_tcp().await?;
         let connector = TlsConnector::from(self.tls.clone());
-        let connecting = connector.connect(self.name.clone(), ReadAhead::new(tcp));
+        let connecting =
+            connector.connect_with(self.name.clone(), ReadAhead::new(tcp), |connection| {
+                connection.set_buffer_limit(Some(TLS_BUFFER));
+            });
         match tokio::time::timeout(TLS_TIMEOUT, connecting).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(self.tls_error(address, &error)),

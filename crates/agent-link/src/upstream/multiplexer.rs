@@ -243,6 +243,15 @@ impl Multiplexer {
         id
     }
 
+    /// Returns true if a connection has requests in flight. A removed connection counts as busy,
+    /// because it ends after its last request.
+    fn is_busy(&self, id: u64) -> bool {
+        let state = self.state.lock();
+        let mut connections = state.connections.iter();
+        let found = connections.find(|shared| shared.id == id);
+        found.is_none_or(|shared| shared.open > 0)
+    }
+
     /// Removes a connection without requests whose last request was `idle_for` ago.
     fn remove_idle(&self, id: u64, idle_for: Duration) {
         self.state.lock().connections.retain(|shared| {

@@ -3,7 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::agent::NodeClass;
 use crate::amounts::Amounts;
+use crate::endpoint::DEFAULT_OFFLINE_SECONDS;
 
 /// The desired state of a managed Kubernetes cluster.
 ///
@@ -44,6 +46,72 @@ pub struct ClusterSpec {
     /// The desired state of the cluster's agent.
     #[serde(default)]
     pub agent: AgentSpec,
+    /// The rights of the cluster's node agents.
+    #[serde(default)]
+    pub node_agents: NodeAgentsSpec,
+    /// Direct access to the cluster's API servers with Drover's tokens.
+    #[serde(default)]
+    pub authorized_endpoint: AuthorizedEndpointSpec,
+}
+
+/// Direct access to the cluster's API servers with tokens that are limited to the cluster. Direct
+/// access works while the server is not reachable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AuthorizedEndpointSpec {
+    /// True if the server writes the tokens into the cluster. The API servers also need a
+    /// configuration (see `drover cluster endpoint setup`).
+    #[serde(default)]
+    pub enabled: bool,
+    /// Host name of a load balancer for the API servers, optionally with a port. If unset,
+    /// kubeconfigs contain one context for each control-plane node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 259)))]
+    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new(
+        "self.matches('^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$')")
+        .message("must be a host name, optionally with \":\" and a port, without \"https://\"")))]
+    pub fqdn: Option<String>,
+    /// Certificate authorities of the load balancer's certificate, in PEM. If unset, kubeconfigs
+    /// contain the certificate authority of the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
+    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new(
+        "self.contains('-----BEGIN CERTIFICATE-----')")
+        .message("must contain certificates in PEM")))]
+    pub ca_bundle: Option<String>,
+    /// Number of seconds for which the cluster accepts the tokens without a confirmation by the
+    /// server. After a user is disabled, the user can access a disconnected cluster for this time.
+    #[serde(default = "default_offline_seconds")]
+    #[cfg_attr(feature = "crd", schemars(range(min = 300, max = 2_592_000)))]
+    pub offline_seconds: u32,
+}
+
+fn default_offline_seconds() -> u32 {
+    DEFAULT_OFFLINE_SECONDS
+}
+
+impl Default for AuthorizedEndpointSpec {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            fqdn: None,
+            ca_bundle: None,
+            offline_seconds: DEFAULT_OFFLINE_SECONDS,
+        }
+    }
+}
+
+/// The rights of the cluster's node agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAgentsSpec {
+    /// True if node agents on workers open tunnels when there are fewer than three control-plane
+    /// nodes. The node agents then can create tokens of the lanes' service accounts. A process with such
+    /// a token is an administrator of the cluster.
+    #[serde(default)]
+    pub worker_tunnels: bool,
 }
 
 /// The desired state of the cluster's agent.
@@ -80,8 +148,9 @@ pub struct ClusterStatus {
     /// The newest `metadata.generation` that the conditions reflect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
-    /// AgentUpToDate. A Cluster that is being deleted also has a condition of the type CleanedUp.
+    /// Conditions of the types Ready, Connected, Registered, APIServerReady, NodesHealthy, AccessApplied and
+    /// AgentUpToDate. If the authorized endpoint is enabled, also AuthorizedEndpointReady. A Cluster
+    /// that is being deleted also has a condition of the type CleanedUp.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
@@ -106,32 +175,16 @@ pub struct ClusterStatus {
     pub pods: Option<PodCount>,
     /// Sum of the nodes' capacity, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "Amounts::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(with = "std::collections::BTreeMap<String, String>")
-    )]
     pub capacity: Amounts,
     /// Sum of the nodes' allocatable resources, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "Amounts::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(with = "std::collections::BTreeMap<String, String>")
-    )]
     pub allocatable: Amounts,
     /// Sum of the requests of pods that are assigned to a node and are not finished, as Kubernetes
     /// quantities by resource name.
     #[serde(default, skip_serializing_if = "Amounts::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(with = "std::collections::BTreeMap<String, String>")
-    )]
     pub requests: Amounts,
     /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
     #[serde(default, skip_serializing_if = "Amounts::is_empty")]
-    #[cfg_attr(
-        feature = "crd",
-        schemars(with = "std::collections::BTreeMap<String, String>")
-    )]
     pub usage: Amounts,
     /// Health of the cluster's API server and of the checks in `/readyz`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -139,6 +192,18 @@ pub struct ClusterStatus {
     /// The connected agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentStatus>,
+    /// The nodes that are selected for a tunnel of their node agent, best first, at most three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_agents: Vec<NodeAgentStatus>,
+    /// The connection for new requests to the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionStatus>,
+    /// State of the authorized endpoint. Absent if the endpoint is disabled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorized_endpoint: Option<AuthorizedEndpointStatus>,
+    /// Facts about nodes: control-plane nodes first, then nodes with problems, at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_facts: Vec<NodeFacts>,
     /// Time of the server's last contact with the cluster. While the agent is connected, the server
     /// updates the time at least every five minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -199,6 +264,67 @@ pub struct ComponentHealth {
     pub message: Option<String>,
 }
 
+/// A node that can have a tunnel of its node agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAgentStatus {
+    /// Name of the node.
+    pub node: String,
+    /// UID of the node.
+    pub node_uid: String,
+    /// Class of the node.
+    pub class: NodeClass,
+    /// The key of the node agent. Absent until the agent has verified the node agent's token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<NodeAgentKey>,
+}
+
+/// The binding of a node agent's key to its node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAgentKey {
+    /// Ed25519 public key, base64 of its 32 bytes (RFC 8032).
+    pub public_key: String,
+    /// Time at which the server bound the key to the node.
+    pub bound_at: Time,
+}
+
+/// The agent or node agent whose tunnel receives new requests, and the previous ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionStatus {
+    /// Number of the current connection. Each switch to a different agent increments the number.
+    pub generation: i64,
+    /// The switches of the connection, newest first, at most ten. The first switch is the current
+    /// connection.
+    #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 10)))]
+    pub switches: Vec<ConnectionSwitch>,
+    /// Name of the node whose node agent sends the reports about the cluster and its nodes. Absent if
+    /// the cluster agent sends the reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reporting_node: Option<String>,
+}
+
+/// A switch of new requests to a different agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionSwitch {
+    /// Time of the switch.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub at: Time,
+    /// Name of the node of the node agent. Absent if the cluster agent receives the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Reason of the switch, in PascalCase.
+    pub reason: String,
+}
+
 /// State of the connected agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
@@ -214,4 +340,135 @@ pub struct AgentStatus {
     /// Image in the agent's Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+}
+
+/// State of a cluster's authorized endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct AuthorizedEndpointStatus {
+    /// The self-signed certificate of the webhooks on the control-plane nodes, in PEM. The webhook
+    /// configuration of the API servers contains this certificate.
+    pub webhook_certificate: String,
+    /// The certificate authority of the cluster's API servers, in PEM.
+    pub certificate_authority: String,
+    /// The API servers that kubeconfigs can name, at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_servers: Vec<ApiServerAddress>,
+}
+
+/// The address of the API server on a control-plane node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ApiServerAddress {
+    /// Name of the node.
+    pub node: String,
+    /// IP address and port of the API server.
+    pub address: String,
+    /// True if the API server sends token reviews to the node's webhook.
+    pub calls_webhook: bool,
+}
+
+/// Facts about a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeFacts {
+    /// Name of the node.
+    pub name: String,
+    /// True if the node belongs to the control plane.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control_plane: bool,
+    /// Internal IP address from the status of the Node object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub internal_ip: Option<String>,
+    /// Version of the kubelet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kubelet_version: String,
+    /// Version of the kernel.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel_version: String,
+    /// Name of the operating system.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub os_image: String,
+    /// Name and version of the container runtime.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub container_runtime: String,
+    /// Types of the node's conditions that show a problem, for example `DiskPressure`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+    /// The report of the node agent. Absent if no node agent runs on the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_agent: Option<NodeAgentReport>,
+}
+
+/// The report of a node agent about its node. The node agent writes the report into a ConfigMap in
+/// the cluster. The agent sends the reports of all nodes to the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAgentReport {
+    /// Version of the node agent.
+    pub version: String,
+    /// The API server on the node. Absent on workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_server: Option<LocalApiServer>,
+    /// The serving certificates on the node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub certificates: Vec<CertificateExpiry>,
+    /// Difference between the node's clock and the clock of the API server in seconds, positive if
+    /// the node's clock is ahead, rounded to 5 s. Absent if the difference is below 5 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_offset_seconds: Option<i64>,
+    /// Addresses of the cluster's API servers to which the node cannot connect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable_api_servers: Vec<String>,
+}
+
+/// The API server on a control-plane node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LocalApiServer {
+    /// Port of the API server. The server takes the IP address from the Node object, which another
+    /// node cannot change.
+    pub port: u16,
+    /// The result of the check whether the API server calls the webhook of the authorized endpoint.
+    pub webhook: WebhookState,
+}
+
+/// The result of the check whether an API server calls the webhook of the authorized endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum WebhookState {
+    /// The endpoint is disabled, so the node agent serves no webhook.
+    Disabled,
+    /// The node agent cannot listen on the port of the webhook.
+    PortUnavailable,
+    /// The node agent has not checked the API server since it started to listen.
+    Unchecked,
+    /// The API server does not call the webhook.
+    NotCalled,
+    /// The API server calls the webhook.
+    Called,
+}
+
+/// The expiry of a serving certificate on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CertificateExpiry {
+    /// Name of the component with the certificate: `kube-apiserver` or `kubelet`.
+    pub component: String,
+    /// Time at which the certificate expires.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub expires_at: Time,
 }

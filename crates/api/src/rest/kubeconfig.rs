@@ -14,6 +14,10 @@ wire! {
         clusters: Vec<String>,
         /// The type of credential in the kubeconfig.
         credential: KubeconfigCredential,
+        /// True to add contexts for direct access to the API servers of clusters with an authorized
+        /// endpoint. Requires the credential Token.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        direct: bool,
         /// Lifetime of embedded tokens, in seconds. A setting of the server defines the default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,

@@ -30,6 +30,9 @@ pub enum ClusterCommand {
     /// Print a kubeconfig with one context for each cluster, or merge the contexts into an existing
     /// kubeconfig
     Kubeconfig(ClusterKubeconfig),
+    /// Show or change the direct access to the API servers of a cluster (authorized endpoint)
+    #[command(subcommand)]
+    Endpoint(EndpointCommand),
     /// Delete a cluster: remove the agent from the cluster, then delete the Cluster object
     Delete(ClusterDelete),
 }
@@ -104,7 +107,8 @@ pub enum CredentialKind {
 #[command(after_long_help = "\
 Examples:
   drover cluster kubeconfig --merge && kubectl --context berlin get pods
-  drover cluster kubeconfig berlin --credential token --ttl 8h --output-file berlin.yaml")]
+  drover cluster kubeconfig berlin --credential token --ttl 8h --output-file berlin.yaml
+  drover cluster kubeconfig berlin --direct --output-file berlin.yaml")]
 pub struct ClusterKubeconfig {
     /// Names of the clusters in the kubeconfig [default: all clusters that you can access]
     #[arg(value_name = "NAME")]
@@ -115,6 +119,10 @@ pub struct ClusterKubeconfig {
     /// Lifetime of the tokens in the kubeconfig [default: the setting kubeconfig-token-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
+    /// Add contexts for direct access to the API servers, NAME-fqdn or NAME-NODE; the kubeconfig
+    /// contains tokens
+    #[arg(long)]
+    pub direct: bool,
     /// Merge the contexts into the first file of $KUBECONFIG, or into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
@@ -125,6 +133,75 @@ pub struct ClusterKubeconfig {
     /// File to which the command writes the kubeconfig, with mode 0600 [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
+}
+
+/// Subcommands of `drover cluster endpoint`.
+#[derive(Debug, Subcommand)]
+pub enum EndpointCommand {
+    /// Show the authorized endpoint: the API servers, and whether they call the webhook
+    Get(ClusterName),
+    /// Write the tokens that are limited to the cluster into the cluster
+    Enable(EndpointEnable),
+    /// Remove the tokens from the cluster
+    Disable(EndpointDisable),
+    /// Print the steps that configure the API servers, or the webhook configuration
+    Setup(EndpointSetup),
+}
+
+/// Arguments of `drover cluster endpoint enable`.
+#[derive(Debug, Args)]
+pub struct EndpointEnable {
+    /// Name of the cluster
+    pub name: String,
+    /// Host name of a load balancer for the API servers, optionally with a port; "" for none
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub fqdn: Option<String>,
+    /// File with the certificate authorities of the load balancer's certificate, in PEM
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Time for which the cluster accepts the tokens while it is not connected [default: 1d]
+    #[arg(long, value_name = "DURATION")]
+    pub offline: Option<DurationArg>,
+}
+
+/// Arguments of `drover cluster endpoint disable`.
+#[derive(Debug, Args)]
+pub struct EndpointDisable {
+    /// Name of the cluster
+    pub name: String,
+}
+
+/// A Kubernetes distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DistributionArg {
+    /// kubeadm
+    Kubeadm,
+    /// RKE2
+    Rke2,
+    /// K3s
+    K3s,
+}
+
+/// Arguments of `drover cluster endpoint setup`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Example:
+  drover cluster endpoint enable berlin
+  drover cluster endpoint setup berlin --distribution rke2
+  drover cluster endpoint setup berlin --file | ssh root@cp-1 tee \\
+    /var/lib/rancher/rke2/drover-webhook.yaml
+
+The API servers of managed Kubernetes services cannot be configured, so these clusters have no authorized
+endpoint.")]
+pub struct EndpointSetup {
+    /// Name of the cluster
+    pub name: String,
+    /// Distribution of the cluster [default: from the cluster's Kubernetes version]
+    #[arg(long, value_name = "NAME")]
+    pub distribution: Option<DistributionArg>,
+    /// Print only the webhook configuration, which contains no secret
+    #[arg(long, conflicts_with = "distribution")]
+    pub file: bool,
 }
 
 /// Arguments of `drover cluster delete`.

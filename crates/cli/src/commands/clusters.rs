@@ -1,5 +1,6 @@
 //! Implements `drover cluster`.
 
+mod endpoint;
 mod import;
 mod kubeconfig;
 mod values;
@@ -50,6 +51,7 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
         ClusterCommand::Kubeconfig(wanted) => {
             kubeconfig::run(&client, wanted, &args.connection, environment).await
         }
+        ClusterCommand::Endpoint(wanted) => endpoint::run(&client, wanted).await,
         ClusterCommand::Delete(wanted) => delete(&client, wanted).await,
     }
 }

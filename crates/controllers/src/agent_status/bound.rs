@@ -1,9 +1,13 @@
 //! Pure functions that truncate reports to the maximum sizes.
 
+use drover_api::agent::NodeClass;
 use drover_api::amounts::Amounts;
 use drover_api::drift::Drift;
-use drover_api::kinds::ComponentHealth;
-use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Report};
+use drover_api::kinds::{CertificateExpiry, ComponentHealth, NodeAgentReport, NodeFacts};
+use drover_api::report::{
+    EventReport, MAX_NODE_FACTS, MAX_NOT_READY, MAX_TUNNEL_NODES, NodesReport, Refusal, Report,
+    TunnelNode,
+};
 
 /// Maximum number of entries in a list or map.
 const MAX_ENTRIES: usize = 64;
@@ -13,6 +17,8 @@ const MAX_CHARS: usize = 256;
 /// and the server compares this image with the running image.
 const MAX_IMAGE_CHARS: usize = 1024;
 
+/// Maximum number of entries in each list of facts about a node.
+const MAX_FACTS: usize = 10;
 /// Maximum number of characters in a digest.
 const MAX_DIGEST_CHARS: usize = 64;
 
@@ -26,6 +32,8 @@ pub(super) fn bounded(mut line: Report) -> Report {
         kubernetes_version: line.kubernetes_version.map(text),
         cluster_uid: line.cluster_uid.map(text),
         nodes: line.nodes.as_ref().map(nodes),
+        tunnel_nodes: line.tunnel_nodes.map(|nodes| tunnel_nodes(&nodes)),
+        node_facts: line.node_facts.map(node_facts),
         components: line.components.map(components),
         agent: line.agent,
         drift: drift(&line.drift),
@@ -62,6 +70,55 @@ fn nodes(nodes: &NodesReport) -> NodesReport {
 fn names(names: &[String]) -> Vec<String> {
     let bounded = names.iter().take(MAX_NOT_READY);
     bounded.map(|name| truncate(name, MAX_CHARS)).collect()
+}
+
+fn tunnel_nodes(nodes: &[TunnelNode]) -> Vec<TunnelNode> {
+    let bounded = nodes.iter().take(NodeClass::ALL.len() * MAX_TUNNEL_NODES);
+    let bounded = bounded.map(|node| TunnelNode {
+        name: truncate(&node.name, MAX_CHARS),
+        uid: truncate(&node.uid, MAX_CHARS),
+        class: node.class,
+    });
+    bounded.collect()
+}
+
+fn node_facts(nodes: Vec<NodeFacts>) -> Vec<NodeFacts> {
+    let text = |text: String| truncate(&text, MAX_CHARS);
+    let bounded = nodes.into_iter().take(MAX_NODE_FACTS);
+    let bounded = bounded.map(|node| NodeFacts {
+        name: text(node.name),
+        control_plane: node.control_plane,
+        internal_ip: node.internal_ip.map(text),
+        kubelet_version: text(node.kubelet_version),
+        kernel_version: text(node.kernel_version),
+        os_image: text(node.os_image),
+        container_runtime: text(node.container_runtime),
+        problems: short_list(&node.problems),
+        node_agent: node.node_agent.map(node_agent),
+    });
+    bounded.collect()
+}
+
+fn node_agent(report: NodeAgentReport) -> NodeAgentReport {
+    let text = |text: String| truncate(&text, MAX_CHARS);
+    let certificates = report.certificates.into_iter().take(MAX_FACTS);
+    NodeAgentReport {
+        version: text(report.version),
+        api_server: report.api_server,
+        certificates: certificates
+            .map(|certificate| CertificateExpiry {
+                component: text(certificate.component),
+                expires_at: certificate.expires_at,
+            })
+            .collect(),
+        clock_offset_seconds: report.clock_offset_seconds,
+        unreachable_api_servers: short_list(&report.unreachable_api_servers),
+    }
+}
+
+fn short_list(texts: &[String]) -> Vec<String> {
+    let bounded = texts.iter().take(MAX_FACTS);
+    bounded.map(|text| truncate(text, MAX_CHARS)).collect()
 }
 
 fn amounts(amounts: &Amounts) -> Amounts {

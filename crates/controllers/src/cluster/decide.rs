@@ -1,11 +1,14 @@
 //! Pure functions that decide the conditions of a cluster from the facts about the cluster.
 
 mod condition_values;
+mod endpoint;
+mod node_agents;
 
 use std::time::Duration;
 
 use drover_api::conditions::{
-    AGENT_UP_TO_DATE, CONNECTED, ConditionValue, READY, Tristate, set_condition,
+    AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CONNECTED, ConditionValue, NODES_HEALTHY, READY,
+    Tristate, set_condition,
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +34,13 @@ pub(crate) fn decide(
     let present = cluster.status.clone().unwrap_or_default();
     let mut status = present.clone();
     let generation = cluster.metadata.generation;
-    let (retained, events): (Vec<_>, Vec<_>) = condition_values(cluster, facts, image)
+    let values = condition_values(cluster, facts, image, now);
+    let is_decided = |kind: &str| values.iter().any(|(decided, _)| *decided == kind);
+    if !is_decided(AUTHORIZED_ENDPOINT_READY) {
+        let conditions = &mut status.conditions;
+        conditions.retain(|one| one.type_ != AUTHORIZED_ENDPOINT_READY);
+    }
+    let (retained, events): (Vec<_>, Vec<_>) = values
         .into_iter()
         .partition(|(kind, condition_value)| is_retained(&present, facts, kind, condition_value));
     for (kind, condition_value) in &events {
@@ -68,7 +77,17 @@ pub(crate) fn decide(
         status.observed_generation = generation;
     }
     copy_report(&mut status, facts);
+    status.authorized_endpoint = endpoint::status(status.authorized_endpoint.take(), facts);
+    let present_nodes = std::mem::take(&mut status.node_agents);
+    let candidates = facts.reported.tunnel_nodes.as_deref();
+    status.node_agents = node_agents::select(cluster.spec.node_agents, candidates, present_nodes);
+    if !facts.settling || status.connection.is_none() {
+        node_agents::record_switches(&mut status.connection, &facts.switches);
+    }
     if is_reporting(facts) {
+        if let Some(connection) = &mut status.connection {
+            connection.reporting_node.clone_from(&facts.reported.node);
+        }
         let seen = status.last_seen.as_ref();
         let old = seen.is_none_or(|seen| now.duration_since(seen.0) >= LAST_SEEN_INTERVAL);
         if old || status != present {
@@ -126,6 +145,9 @@ fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
             copy_amounts(status, facts);
         }
     }
+    if let Some(nodes) = &reported.node_facts {
+        status.node_facts.clone_from(nodes);
+    }
     if let Some(components) = &reported.components {
         status.components.clone_from(components);
     }
@@ -161,13 +183,17 @@ fn copy_amounts(status: &mut ClusterStatus, facts: &ClusterFacts) {
 }
 
 fn is_reporting(facts: &ClusterFacts) -> bool {
-    facts.tunnels > 0 && facts.silence.is_some_and(|silence| silence < SILENT_AFTER)
+    facts.is_connected() && facts.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-/// Reports whether Ready requires a condition to be True. Ready requires all conditions except
-/// AgentUpToDate, so a cluster with an outdated agent can be ready.
+/// Reports whether Ready requires a condition to be True. A cluster with an outdated agent, with a node
+/// that has a problem, or whose API servers do not call the webhook of the authorized endpoint, can be
+/// ready.
 fn is_required_for_ready(kind: &str) -> bool {
-    kind != AGENT_UP_TO_DATE
+    !matches!(
+        kind,
+        AGENT_UP_TO_DATE | NODES_HEALTHY | AUTHORIZED_ENDPOINT_READY
+    )
 }
 
 /// Returns the first required condition that is not True. The type and message of this condition

@@ -1,5 +1,6 @@
 //! Reads the report stream of each connected cluster.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -16,11 +17,12 @@ use super::decide::SILENT_AFTER;
 use crate::Controllers;
 use crate::agent_status::{LineTooLong, Lines, ReportEvents, ReportedStatus};
 use crate::managed::ManagedCluster;
-use drover_agent_gateway::tunnels::TunnelSendError;
+use drover_agent_gateway::tunnels::{SelectedTunnel, TunnelSendError};
 
 /// Maximum number of individual log lines about rejected requests per report line.
 const MAX_LOGGED: usize = 16;
-/// Delay until the server reopens a stream that delivered a report.
+/// Delay until the server opens the next stream after a stream that delivered a report or moves to a
+/// different tunnel.
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
 /// Timeout of the report stream's response headers.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(15);
@@ -34,6 +36,8 @@ pub(crate) enum StreamEnd {
     Refused(http::StatusCode),
     #[error("the agent sent no report before the timeout")]
     Silence,
+    #[error("the tunnel closed, or a different tunnel of the cluster is healthier")]
+    Superseded,
     #[error("the agent closed the report stream")]
     Ended,
     #[error("the tunnel failed: {cause}", cause = .0)]
@@ -77,8 +81,8 @@ async fn read(cluster: &ManagedCluster) -> Result<Action, StreamEnd> {
     let mut received = false;
     match stream(cluster, &mut received).await {
         Ok(never) => match never {},
-        // A stream that delivered a report resets the backoff.
-        Err(end) if received => {
+        // A stream that delivered a report, or that moves to a different tunnel, resets the backoff.
+        Err(end) if received || matches!(end, StreamEnd::Superseded) => {
             tracing::debug!(cluster.uid = %cluster.uid, %end, "report stream ended");
             Ok(Action::requeue(REOPEN_AFTER))
         }
@@ -86,20 +90,34 @@ async fn read(cluster: &ManagedCluster) -> Result<Action, StreamEnd> {
     }
 }
 
-async fn stream(
+/// Reads the reports through one tunnel. Returns when the stream ends, when the tunnel closes, or when
+/// a different tunnel is healthier.
+async fn stream(cluster: &ManagedCluster, received: &mut bool) -> Result<Infallible, StreamEnd> {
+    let tunnels = &cluster.controllers.tunnels;
+    let tunnel = tunnels
+        .choose(&cluster.uid)
+        .map_err(TunnelSendError::from)?;
+    tokio::select! {
+        ended = read_lines(cluster, &tunnel, received) => ended,
+        () = tunnels.superseded(&cluster.uid, &tunnel) => Err(StreamEnd::Superseded),
+    }
+}
+
+async fn read_lines(
     cluster: &ManagedCluster,
+    tunnel: &SelectedTunnel,
     received: &mut bool,
-) -> Result<std::convert::Infallible, StreamEnd> {
+) -> Result<Infallible, StreamEnd> {
     let request = Request::new(Empty::<bytes::Bytes>::new());
     let (mut head, body) = request.into_parts();
     head.uri = http::Uri::from_static(REPORT_PATH);
     let request = Request::from_parts(head, body);
-    let tunnels = &cluster.controllers.tunnels;
-    let sent = tunnels.send(&cluster.uid, Lane::Report, request);
+    let sent = tunnel.send(Lane::Report, request);
     // Box the future, so that the open stream does not keep its memory.
     let response = tokio::time::timeout(HEADERS_TIMEOUT, Box::pin(sent))
         .await
-        .map_err(|_| StreamEnd::Silence)??;
+        .map_err(|_| StreamEnd::Silence)?
+        .map_err(TunnelSendError::from)?;
     if !response.status().is_success() {
         return Err(StreamEnd::Refused(response.status()));
     }
@@ -115,12 +133,18 @@ async fn stream(
             continue;
         };
         for line in lines.push(&bytes)? {
-            let report: Report = serde_json::from_slice(&line)?;
+            let mut report: Report = serde_json::from_slice(&line)?;
+            if tunnel.node().is_some() {
+                // A node agent must not select the nodes whose node agents have tunnels.
+                report.tunnel_nodes = None;
+            }
             let events = cluster.report(|reported| {
                 // The stream of another replica may not have the facts of the previous stream.
                 if !std::mem::replace(received, true) {
                     *reported = ReportedStatus {
+                        node: tunnel.node().map(str::to_owned),
                         nodes: reported.nodes.take(),
+                        tunnel_nodes: reported.tunnel_nodes.take(),
                         ..ReportedStatus::default()
                     };
                 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use drover_api::conditions::NODES_HEALTHY;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterStatus};
 use drover_reconcile::{Action, Attempt, Reconciler, Urgency, Write};
@@ -77,8 +78,26 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
+    let problems = new_node_problems(present, desired.status.as_ref()).map(str::to_owned);
     replace(managed, &desired).await?;
+    if let Some(problems) = problems {
+        let notices = &managed.controllers.notices;
+        notices.warn(&cluster, "NodeProblems", &problems).await;
+    }
     again
+}
+
+/// Returns the message of the condition NodesHealthy if the nodes have other problems than before.
+fn new_node_problems<'a>(
+    present: Option<&ClusterStatus>,
+    desired: Option<&'a ClusterStatus>,
+) -> Option<&'a str> {
+    fn find(status: Option<&ClusterStatus>) -> Option<&str> {
+        let mut conditions = status?.conditions.iter();
+        let found = conditions.find(|one| one.type_ == NODES_HEALTHY && one.status == "False")?;
+        Some(&found.message)
+    }
+    find(desired).filter(|problems| find(present) != Some(problems))
 }
 
 async fn replace(managed: &ManagedCluster, desired: &Cluster) -> Result<(), HubError> {

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use drover_api::conditions::{ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED};
+use drover_api::conditions::{
+    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, AUTHORIZED_ENDPOINT_READY, CONNECTED,
+    NODES_HEALTHY,
+};
+
+use drover_agent_gateway::tunnels::ActiveAgent;
 
 use crate::agent_status::ReportedStatus;
 
@@ -13,12 +18,14 @@ pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(30);
 /// The facts from which the status of a cluster is decided.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterFacts {
-    /// Number of the cluster's open tunnels.
+    /// Number of open tunnels of the cluster's agent, without node agents.
     pub(crate) tunnels: u32,
     /// Version of the most recently connected agent.
     pub(crate) agent_version: Option<String>,
     /// Tunnel protocol version of the most recently connected agent.
     pub(crate) protocol: u32,
+    /// The last switches between agents, oldest first. Empty if no agent is connected.
+    pub(crate) switches: Vec<ActiveAgent>,
     /// The merged lines of the report stream.
     pub(crate) reported: ReportedStatus,
     /// UID of the hub's namespace kube-system. `None` if the server cannot read the UID.
@@ -27,6 +34,8 @@ pub(crate) struct ClusterFacts {
     pub(crate) silence: Option<Duration>,
     /// State of the roles and bindings in the cluster.
     pub(crate) access: AccessState,
+    /// State of the authorized endpoint.
+    pub(crate) endpoint: EndpointProgress,
     /// State of an upgrade of the agent.
     pub(crate) upgrade: UpgradeState,
     /// True while the cluster has been managed for less than [`SETTLED_AFTER`].
@@ -34,13 +43,29 @@ pub(crate) struct ClusterFacts {
 }
 
 impl ClusterFacts {
+    /// Reports whether the agent or a node agent is connected.
+    pub(crate) const fn is_connected(&self) -> bool {
+        self.tunnels > 0 || !self.switches.is_empty()
+    }
+
+    /// Returns the agent whose tunnels receive new requests. Returns `None` if no agent is connected.
+    pub(crate) fn active(&self) -> Option<&ActiveAgent> {
+        self.switches.last()
+    }
+
     /// Reports whether the facts for a condition are available.
     pub(crate) fn has_facts_for(&self, kind: &str) -> bool {
         match kind {
-            CONNECTED => self.tunnels > 0,
-            API_SERVER_READY => self.tunnels > 0 && self.reported.components.is_some(),
+            CONNECTED => self.is_connected(),
+            API_SERVER_READY => self.is_connected() && self.reported.components.is_some(),
             ACCESS_APPLIED => self.access != AccessState::Pending,
-            AGENT_UP_TO_DATE => self.tunnels > 0 && self.reported.agent.is_some(),
+            NODES_HEALTHY => self.is_connected() && self.reported.node_facts.is_some(),
+            AUTHORIZED_ENDPOINT_READY => {
+                self.is_connected()
+                    && self.endpoint != EndpointProgress::Pending
+                    && self.reported.node_facts.is_some()
+            }
+            AGENT_UP_TO_DATE => self.is_connected() && self.reported.agent.is_some(),
             _ => true,
         }
     }
@@ -72,4 +97,27 @@ pub(crate) enum UpgradeState {
     },
     /// The patch of the Deployment failed. The value is the error message.
     Failed(String),
+}
+
+/// State of the tokens of the authorized endpoint in a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EndpointProgress {
+    /// The server has not written or removed the tokens yet.
+    #[default]
+    Pending,
+    /// The cluster has the tokens.
+    Applied(EndpointCertificates),
+    /// The server has removed the tokens, because the endpoint is disabled.
+    Removed,
+    /// The server failed to write the tokens. The value is the error message.
+    Failed(String),
+}
+
+/// The certificates that clients of the authorized endpoint need, in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EndpointCertificates {
+    /// The certificate of the webhooks.
+    pub(crate) webhook_certificate: String,
+    /// The certificate authority of the cluster.
+    pub(crate) certificate_authority: String,
 }

@@ -1,5 +1,5 @@
-//! State that the project controller and the cluster removal controller keep between
-//! reconciliations.
+//! State that the controllers of projects, removals, node agents and authorized endpoints keep
+//! between reconciliations.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,30 @@ pub(crate) struct ProjectsState {
     pub(crate) progress: Progress,
     /// The time when the last agent disconnected.
     pub(crate) disconnected_since: Option<Instant>,
+}
+
+/// The nodes that are selected for tunnels of node agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodeSelection {
+    /// The names of the nodes, one per line.
+    pub(crate) nodes: String,
+    /// True if node agents on workers may create the tokens of the lanes.
+    pub(crate) workers: bool,
+}
+
+/// The selection that the server wrote to a cluster, and the time of the write.
+#[derive(Debug)]
+pub(crate) struct WrittenSelection {
+    pub(crate) selection: NodeSelection,
+    pub(crate) at: Instant,
+}
+
+/// The tokens of the authorized endpoint that the server wrote to a cluster, and the time of the write.
+#[derive(Debug)]
+pub(crate) struct WrittenTokens {
+    pub(crate) digest: u64,
+    pub(crate) offline_seconds: u32,
+    pub(crate) at: Instant,
 }
 
 /// Progress of the removal of a cluster.

@@ -1,7 +1,7 @@
 //! The condition of a Cluster that is being deleted.
 
 use drover_api::conditions::{CLEANED_UP, ConditionValue, Tristate, set_condition};
-use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
+use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, NODE_AGENT_NAMESPACE, PROJECT_LABEL};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -56,7 +56,7 @@ fn commands() -> String {
          kubectl delete clusterrolebindings,clusterroles,rolebindings -A -l {ACCESS_LABEL} && \
          kubectl delete resourcequotas,limitranges -A -l {PROJECT_LABEL} && \
          kubectl label namespaces -l {PROJECT_LABEL} {PROJECT_LABEL}- && \
-         kubectl delete namespace {AGENT_NAMESPACE}"
+         kubectl delete namespace {AGENT_NAMESPACE} {NODE_AGENT_NAMESPACE} --ignore-not-found"
     )
 }
 

@@ -38,6 +38,10 @@ fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
         usage: BTreeMap::new(),
         components: Vec::new(),
         agent: None,
+        connection: None,
+        node_agents: Vec::new(),
+        endpoint_enabled: false,
+        node_facts: Vec::new(),
         last_seen: None,
         rights: drover_api::rest::ClusterRights::default(),
     }

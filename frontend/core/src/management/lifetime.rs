@@ -24,11 +24,22 @@ pub fn parse(text: &str) -> Option<u64> {
 
 /// Formats a lifetime in the largest exact unit: `30 days`, `12 hours`.
 pub fn words(seconds: u64) -> String {
+    let (length, _, unit) = largest_unit(seconds);
+    t().durations.of(seconds / length, unit)
+}
+
+/// Formats a lifetime in the largest exact unit, in the form that [`parse`] and the command line
+/// accept: `30d`, `12h`.
+pub fn short(seconds: u64) -> String {
+    let (length, unit, _) = largest_unit(seconds);
+    format!("{}{unit}", seconds / length)
+}
+
+fn largest_unit(seconds: u64) -> (u64, &'static str, Unit) {
     let fitting = UNITS
         .into_iter()
         .find(|(unit, ..)| seconds >= *unit && seconds.is_multiple_of(*unit));
-    let (length, _, unit) = fitting.unwrap_or(UNITS[3]);
-    t().durations.of(seconds / length, unit)
+    fitting.unwrap_or(UNITS[3])
 }
 
 /// Parses an entered token lifetime. Empty text means the default.
@@ -66,7 +77,9 @@ mod tests {
         ] {
             assert_eq!(parse(text), Some(seconds));
             assert_eq!(words(seconds), written);
+            assert_eq!(parse(&short(seconds)), Some(seconds));
         }
+        assert_eq!(short(86_400), "1d");
         for text in [
             "",
             "d",

@@ -1,4 +1,4 @@
-//! The readiness of bindings, projects and providers, from the condition `Ready`.
+//! The readiness of bindings, projects, providers and authorized endpoints, from a condition.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
@@ -9,11 +9,11 @@ use crate::problem::sentence;
 /// The readiness status, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// The condition `Ready` is `False`.
+    /// The condition is `False`.
     Failing,
-    /// The condition `Ready` is `Unknown` or missing.
+    /// The condition is `Unknown` or missing.
     Coming,
-    /// The condition `Ready` is `True`.
+    /// The condition is `True`.
     Ready,
 }
 
@@ -31,7 +31,11 @@ pub struct Readiness {
 impl Readiness {
     /// Reads the conditions. Without the condition `Ready`, the status is pending.
     pub fn of(conditions: &[Condition]) -> Self {
-        let ready = conditions.iter().find(|it| it.type_ == "Ready");
+        Self::of_condition(conditions.iter().find(|it| it.type_ == "Ready"))
+    }
+
+    /// Reads a condition. Without a condition, the status is pending.
+    pub fn of_condition(ready: Option<&Condition>) -> Self {
         let status = match ready.map(|it| it.status.as_str()) {
             Some("True") => Status::Ready,
             Some("False") => Status::Failing,

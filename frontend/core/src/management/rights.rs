@@ -11,6 +11,8 @@ pub enum RequiredRight {
     ImportCluster,
     /// The permission to change labels and descriptions of clusters.
     ChangeClusters,
+    /// The permission to change the authorized endpoint of a cluster.
+    ChangeEndpoint,
     /// The permission to delete a cluster.
     DeleteCluster,
     /// The permission to list users.
@@ -38,7 +40,7 @@ impl RequiredRight {
     pub fn words(self) -> &'static str {
         match self {
             Self::ImportClusters => t().rights.import_clusters(),
-            Self::ImportCluster => t().rights.update_cluster(),
+            Self::ImportCluster | Self::ChangeEndpoint => t().rights.update_cluster(),
             Self::ChangeClusters => t().rights.update_clusters(),
             Self::DeleteCluster => t().rights.delete_cluster(),
             Self::ListUsers => t().rights.list_users(),

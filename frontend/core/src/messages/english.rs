@@ -94,6 +94,9 @@ catalogue! {
         labels = "Labels";
         kubernetes = "Kubernetes";
         agent_image = "Agent image";
+        connection = "Connection";
+        reports = "Reports";
+        node_agents = "Node agents";
         last_seen = "Last seen";
         created = "Created";
         uid = "UID";
@@ -337,6 +340,7 @@ catalogue! {
         kubeconfig = "Kubeconfig";
         credential_exec = "Command “drover credential” (the file contains no secret)";
         credential_token = "Token for this cluster (the file contains the token)";
+        credential_direct = "Token with direct access to the API servers (the file contains the token)";
         cannot_download = "The browser cannot save files. Run the command that the page shows.";
         credential = "Credential";
         delete_title = "Delete cluster?";
@@ -348,15 +352,68 @@ catalogue! {
         pods(pods: f64, capacity: f64) = format!("{pods}, capacity {capacity}");
         pod_capacity(capacity: f64) = format!("capacity {capacity}");
         agent(version: &str, protocol: &str, tunnels: u32) = format!("{version}, protocol {protocol}, {tunnels}", tunnels = counted(tunnels as usize, "tunnel", "tunnels"));
+        cluster_agent = "agent";
+        node_agent(node: &str) = format!("node agent on {node}");
+        connection(agent: &str, time: &str, reason: &str) = format!("{agent}, for {time} ({reason})");
+        switch(agent: &str, time: &str, reason: &str) = format!("{time} ago: {agent} ({reason})");
+        node_agent_not_registered(node: &str) = format!("{node} (not registered)");
+        switches = "Switches between agents";
         usage_unknown(total: &str, unit: &str) = format!("{total}{unit}, usage unknown");
         requests_unknown(total: &str, unit: &str) = format!("{total}{unit}, requests unknown");
         unhealthy = "unhealthy";
         components = "Components";
+        kubelet = "Kubelet";
+        node_agent_version = "Node agent";
+        problems = "Problems";
+        some_nodes(shown: usize, total: u32) = format!("{shown} of {total} nodes are listed: control-plane nodes first, then nodes with problems.");
         not_found(name: &str) = format!("Cluster {name} not found");
         not_found_advice = "The cluster does not exist, or you have no role in it.";
         navigation = "Cluster";
         workloads = "Workloads";
         check_access = "Check access to this cluster";
+    }
+
+    /// The authorized endpoint of a cluster.
+    endpoint: Endpoint {
+        title = "Authorized endpoint";
+        purpose = "Direct access: users send requests to the API servers of the cluster, without Drover's server.";
+        disabled = "disabled";
+        disabled_help = "The API servers accept no tokens of Drover. Enable the endpoint to allow direct access.";
+        load_balancer = "Load balancer";
+        offline_limit = "Offline limit";
+        api_servers = "API servers";
+        no_api_servers = "No API servers yet. Node agents on control-plane nodes report their API server.";
+        calls_webhook = "Calls the webhook";
+        failed = "Cannot read the authorized endpoint.";
+        enable = "Enable";
+        enable_effect = "The server writes hashes of the tokens that are limited to this cluster into the cluster. After this step, set up the API servers.";
+        enabled(name: &str) = format!("Enabled the authorized endpoint of {name}. Set up the API servers.");
+        saved(name: &str) = format!("Saved the authorized endpoint of {name}.");
+        load_balancer_help = "Host name, optionally with a port. Empty: kubeconfigs contain each control-plane node.";
+        ca_bundle_help = "PEM. Certificate authorities of the load balancer. Empty: certificate authority of the cluster.";
+        offline_help = "The cluster accepts the tokens for this time while it is not connected. 5m to 30d. Empty: 1d.";
+        offline_range = "At least 5m, at most 30d.";
+        disable_title = "Disable authorized endpoint?";
+        disable = "Disable";
+        disable_effect = "The server removes the tokens from the cluster. The API servers refuse direct requests after the time of their cache. If the cluster is not connected, the API servers accept the tokens until the next connection, at the latest until the end of the offline limit. Requests through the server still work.";
+        disabled_endpoint(name: &str) = format!("Disabled the authorized endpoint of {name}.");
+        set_up_menu = "Set up…";
+        set_up_title = "Set up API servers";
+        set_up_help = "Do these steps on each control-plane node, one node after the other.";
+        managed_services = "Managed Kubernetes services such as EKS, GKE and AKS do not support the authorized endpoint. The provider does not permit flags of the API server.";
+        no_webhook_config = "The server has not written the tokens into the cluster yet. The steps appear here after this.";
+        distribution = "Distribution";
+        write_webhook = "Write the webhook configuration";
+        write_webhook_help(file: &str) -> Rich = Rich::from("The command writes the file ") + code(file.to_owned()) + ". The file contains no secret.";
+        add_flags = "Add the flags of the API server";
+        add_flags_help(file: &str) -> Rich = Rich::from("Add these lines to the command in ") + code(file.to_owned())
+            + ". The kubelet then restarts the API server. Add the flags also to " + code("apiServer.extraArgs")
+            + " in the ConfigMap " + code("kubeadm-config") + ", so that " + code("kubeadm upgrade") + " keeps the flags.";
+        set_flags = "Set the flags of the API server";
+        set_flags_help(file: &str) -> Rich = Rich::from("The command writes the file ") + code(file.to_owned()) + ".";
+        restart = "Restart the API server";
+        restart_help = "The API server reads the flags at its start.";
+        checks = "Node agents check each API server every 15 seconds. This page updates automatically.";
     }
 
     /// The dialogs that change labels of clusters.

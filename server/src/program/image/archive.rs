@@ -105,9 +105,9 @@ impl Image {
         name: &str,
         platform: Platform,
         first: &Program,
-        other: Option<&Program>,
+        others: &[&Program],
     ) -> io::Result<Self> {
-        let programs = std::iter::once(first).chain(other);
+        let programs = std::iter::once(first).chain(others.iter().copied());
         let layer = Blob::new(layer(programs)?);
         let config = Blob::of(&configuration(platform, first.name, &layer));
         let manifest = Blob::of(&json!({

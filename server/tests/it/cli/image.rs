@@ -36,7 +36,9 @@ async fn docker_and_oci_tools_load_the_image_archive() {
     let drover = Drover::new();
     let home = drover.home.path();
     let (program, tar) = (home.join("drover-agent"), home.join("image.tar"));
-    std::fs::write(&program, static_program()).unwrap();
+    for name in ["drover-agent", "drover-node-agent"] {
+        std::fs::write(home.join(name), static_program()).unwrap();
+    }
     let name = "registry.example.com/drover-agent:0.0.1";
     let args = [
         "agent",

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use drover_access::guard;
-use drover_agent_gateway::tunnels::{AttachGuard, AttachedAgent};
-use drover_api::agent::{Lane, REFUSED_HEADER};
+use drover_access::proof::PublicKey;
+use drover_agent_gateway::tunnels::{AttachGuard, AttachedAgent, TunnelSource};
+use drover_api::agent::{Lane, NodeClass, REFUSED_HEADER};
 use drover_testkit::tunnel::{TunnelPair, open_options};
 use drover_tunnel::ServeOptions;
 use drover_tunnel::upgrade::{is_upgrade, relay, upstream_request};
@@ -133,6 +134,27 @@ impl Cluster {
 
     /// Attaches a replica of this cluster's agent.
     pub(super) async fn attach(&self, rig: &Rig, name: &str, replica: &str) -> Attached {
+        self.attach_from(rig, name, replica, TunnelSource::Agent)
+            .await
+    }
+
+    /// Attaches the node agent of a control-plane node of this cluster.
+    pub(super) async fn attach_node(&self, rig: &Rig, name: &str, node: &str) -> Attached {
+        let source = TunnelSource::Node {
+            node: node.to_owned(),
+            class: NodeClass::ControlPlane,
+            key: key_of(node),
+        };
+        self.attach_from(rig, name, node, source).await
+    }
+
+    async fn attach_from(
+        &self,
+        rig: &Rig,
+        name: &str,
+        replica: &str,
+        source: TunnelSource,
+    ) -> Attached {
         let this = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             let this = this.clone();
@@ -142,6 +164,7 @@ impl Cluster {
         options.server = rig.tunnels.budget();
         let pair = TunnelPair::open_with(service, options, ServeOptions::default()).await;
         let agent = AttachedAgent {
+            source,
             replica: replica.to_owned(),
             version: "0.1.0".to_owned(),
             protocol: 2,
@@ -199,4 +222,11 @@ impl Cluster {
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen.remove(0)
     }
+}
+
+/// Returns the key of the node agent on a node.
+pub(super) fn key_of(node: &str) -> PublicKey {
+    let mut bytes = [0; 32];
+    bytes[..node.len()].copy_from_slice(node.as_bytes());
+    PublicKey::from_bytes(bytes)
 }

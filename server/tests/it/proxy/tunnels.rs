@@ -111,6 +111,44 @@ async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_its_strea
 }
 
 #[tokio::test]
+async fn silent_tunnel_is_superseded_as_soon_as_a_healthy_tunnel_exists() {
+    let rig = Rig::new().await;
+    let first = named("1").attach(&rig, "a", "r1").await;
+    let selected = rig.tunnels.choose(&uid("a")).unwrap();
+    first.pair.frozen.send_replace(true);
+    let a = uid("a");
+    let mut superseded = std::pin::pin!(rig.tunnels.superseded(&a, &selected));
+    let early = tokio::time::timeout(Duration::from_secs(5), &mut superseded).await;
+    assert!(early.is_err(), "the cluster has no other tunnel");
+    let silent = async {
+        while rig.tunnels.connected(&a)[0].health != Health::Silent {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, silent).await.unwrap();
+    let _second = named("2").attach(&rig, "a", "r2").await;
+    tokio::time::timeout(LIMIT, superseded)
+        .await
+        .expect("the second tunnel is healthy");
+}
+
+#[tokio::test]
+async fn tunnel_is_superseded_when_it_becomes_silent_and_another_tunnel_is_healthy() {
+    let rig = Rig::new().await;
+    let first = named("1").attach(&rig, "a", "r1").await;
+    let selected = rig.tunnels.choose(&uid("a")).unwrap();
+    let _second = named("2").attach(&rig, "a", "r2").await;
+    let a = uid("a");
+    let mut superseded = std::pin::pin!(rig.tunnels.superseded(&a, &selected));
+    let early = tokio::time::timeout(Duration::from_secs(1), &mut superseded).await;
+    assert!(early.is_err(), "both tunnels are healthy");
+    first.pair.frozen.send_replace(true);
+    tokio::time::timeout(LIMIT, superseded)
+        .await
+        .expect("the second tunnel is healthier");
+}
+
+#[tokio::test]
 async fn reconnected_replica_replaces_only_its_own_tunnel() {
     let rig = Rig::new().await;
     let old = named("old").attach(&rig, "a", "r1").await;

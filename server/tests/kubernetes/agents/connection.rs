@@ -57,6 +57,7 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
             .sign(&connect_message(&member.cluster_uid, &nonce, "pod-0")),
         cluster_uid: member.cluster_uid.clone(),
         nonce,
+        node: None,
         replica: "pod-0".to_owned(),
         agent_version: "test".to_owned(),
     };

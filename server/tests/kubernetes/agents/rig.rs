@@ -67,7 +67,7 @@ impl Rig {
 
     /// Starts a server on a new hub, and an empty cluster.
     pub(super) async fn with_cluster() -> (Self, SharedControlPlane) {
-        drover_agent::wire::install_crypto();
+        drover_agent_link::program::install_crypto();
         let (hub, cluster) = tokio::join!(TestHub::chosen(), control_plane("shop"));
         let server = Server::start(&hub).await;
         let admin = server.administrator().await;

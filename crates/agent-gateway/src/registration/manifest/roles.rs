@@ -5,15 +5,17 @@
 //! allows the account to impersonate the users with access to the cluster, and no other users.
 
 use drover_access::admission::RBAC;
-use drover_api::group::AGENT_NAMESPACE;
+use drover_api::agent::Lane;
+use drover_api::group::{AGENT_NAMESPACE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY, TUNNEL_NODES};
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{AGENT, ManifestError, Stream, cluster_meta, meta};
 
-const CONTROLLER: &str = "drover-controller";
-const REPORT: &str = "drover-report";
+pub(super) const CONTROLLER: &str = "drover-controller";
+pub(super) const REPORT: &str = "drover-report";
 
 pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     for (name, rules) in [
@@ -21,21 +23,8 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
         (CONTROLLER, controller_in_agent_namespace()),
         (REPORT, report_here()),
     ] {
-        stream.object(
-            "Role",
-            &Role {
-                metadata: meta(name),
-                rules: Some(rules),
-            },
-        )?;
-        stream.object(
-            "RoleBinding",
-            &RoleBinding {
-                metadata: meta(name),
-                role_ref: role_ref("Role", name),
-                subjects: Some(vec![account(name)]),
-            },
-        )?;
+        role(stream, meta(name), rules)?;
+        binding(stream, meta(name), name, vec![account(name)])?;
     }
     for (name, rules) in [(CONTROLLER, controller()), (REPORT, report())] {
         stream.object(
@@ -58,6 +47,34 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     Ok(())
 }
 
+/// Writes a Role.
+pub(super) fn role(
+    stream: &mut Stream,
+    metadata: ObjectMeta,
+    permissions: Vec<PolicyRule>,
+) -> Result<(), ManifestError> {
+    let role = Role {
+        metadata,
+        rules: Some(permissions),
+    };
+    stream.object("Role", &role)
+}
+
+/// Writes a RoleBinding of a Role in the same namespace.
+pub(super) fn binding(
+    stream: &mut Stream,
+    metadata: ObjectMeta,
+    role: &str,
+    subjects: Vec<Subject>,
+) -> Result<(), ManifestError> {
+    let binding = RoleBinding {
+        metadata,
+        role_ref: role_ref("Role", role),
+        subjects: Some(subjects),
+    };
+    stream.object("RoleBinding", &binding)
+}
+
 /// Returns a reference to a Role or ClusterRole.
 pub fn role_ref(kind: &str, name: &str) -> RoleRef {
     RoleRef {
@@ -69,15 +86,20 @@ pub fn role_ref(kind: &str, name: &str) -> RoleRef {
 
 /// Returns a service account of the agent's namespace as a subject.
 pub fn account(name: &str) -> Subject {
+    account_in(AGENT_NAMESPACE, name)
+}
+
+/// Returns a service account as a subject.
+pub(super) fn account_in(namespace: &str, name: &str) -> Subject {
     Subject {
         kind: "ServiceAccount".to_owned(),
         name: name.to_owned(),
-        namespace: Some(AGENT_NAMESPACE.to_owned()),
+        namespace: Some(namespace.to_owned()),
         ..Default::default()
     }
 }
 
-fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
+pub(super) fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> PolicyRule {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
@@ -91,7 +113,7 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
 /// Returns the rules of the agent's account. The rules permit access to the agent's own objects,
 /// and token requests for the lanes' accounts.
 fn agent() -> Vec<PolicyRule> {
-    let lanes = ["drover-user", CONTROLLER, REPORT];
+    let lanes = Lane::ALL.map(Lane::service_account);
     vec![
         // RBAC cannot restrict `create` by name.
         rule("", &["secrets", "configmaps"], &[], &["create"]),
@@ -131,12 +153,26 @@ fn controller() -> Vec<PolicyRule> {
         // namespaces.
         rule("", &["namespaces"], &[], &["list", "create", "patch"]),
         rule("", &["resourcequotas", "limitranges"], &[], &write),
-        // The server removes the agent's namespace after the Cluster was deleted.
-        rule("", &["namespaces"], &[AGENT_NAMESPACE], &["get", "delete"]),
+        // The server removes the agents' namespaces after the Cluster was deleted.
+        rule(
+            "",
+            &["namespaces"],
+            &[AGENT_NAMESPACE, NODE_AGENT_NAMESPACE],
+            &["get", "delete"],
+        ),
         rule(
             RBAC,
             &["clusterroles", "clusterrolebindings"],
             &[REPORT, CONTROLLER],
+            &["get", "patch"],
+        ),
+        rule(
+            "admissionregistration.k8s.io",
+            &[
+                "validatingadmissionpolicies",
+                "validatingadmissionpolicybindings",
+            ],
+            &[NODE_REPORT_POLICY],
             &["get", "patch"],
         ),
         // The server checks whether this cluster allows a user to impersonate another (`kubectl
@@ -153,9 +189,16 @@ fn controller() -> Vec<PolicyRule> {
 }
 
 /// Returns the rules of the controller lane's account in the agent's namespace. The server upgrades
-/// the agent with these permissions.
+/// the agent and selects the nodes with a tunnel with these permissions.
 fn controller_in_agent_namespace() -> Vec<PolicyRule> {
-    vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
+    vec![
+        rule("apps", &["deployments"], &[AGENT], &["get", "patch"]),
+        // RBAC cannot restrict `create` by name.
+        rule("", &["configmaps"], &[], &["create"]),
+        rule("", &["configmaps"], &[TUNNEL_NODES], &["get", "patch"]),
+        // The server reads the certificate authority for kubeconfigs with direct access.
+        rule("", &["configmaps"], &["kube-root-ca.crt"], &["get"]),
+    ]
 }
 
 fn report() -> Vec<PolicyRule> {
@@ -175,6 +218,8 @@ fn report() -> Vec<PolicyRule> {
             &["list", "watch"],
         ),
         rule("metrics.k8s.io", &["nodes"], &[], &["list"]),
+        // The agent verifies the tokens of node agents.
+        rule("authentication.k8s.io", &["tokenreviews"], &[], &["create"]),
         health(),
     ]
 }

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn manifest() -> Manifest {
@@ -62,8 +64,14 @@ fn manifest_starts_with_the_namespace_and_every_object_is_labelled() {
             object["metadata"]["labels"][MANAGED_BY_LABEL], MANAGED_BY,
             "{object}"
         );
-        let clusterwide = ["Namespace", "ClusterRole", "ClusterRoleBinding"]
-            .contains(&object["kind"].as_str().unwrap());
+        let clusterwide = [
+            "Namespace",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        ]
+        .contains(&object["kind"].as_str().unwrap());
         assert_eq!(
             object["metadata"]["namespace"].is_null(),
             clusterwide,
@@ -94,7 +102,7 @@ fn agent_pod_satisfies_pod_security_level_restricted() {
 }
 
 #[test]
-fn roles_of_the_manifest_have_no_wildcards_and_only_the_agent_reads_secrets() {
+fn roles_of_the_manifest_have_no_wildcards_and_read_only_their_own_secrets() {
     for object in objects() {
         let name = object["metadata"]["name"].clone();
         for rule in object["rules"].as_array().into_iter().flatten() {
@@ -109,8 +117,18 @@ fn roles_of_the_manifest_have_no_wildcards_and_only_the_agent_reads_secrets() {
                 .iter()
                 .any(|v| v != "create");
             if secrets && reads {
-                assert_eq!(name, AGENT);
-                assert!(rule["resourceNames"].is_array(), "{text}");
+                let namespace = object["metadata"]["namespace"].as_str();
+                match (namespace, name.as_str().unwrap()) {
+                    (Some(AGENT_NAMESPACE), AGENT) => {
+                        assert!(rule["resourceNames"].is_array(), "{text}");
+                    }
+                    // The namespace of the node agents contains only the Secrets of the endpoint.
+                    (Some(NODE_AGENT_NAMESPACE), "drover-controller") => {}
+                    (Some(NODE_AGENT_NAMESPACE), "drover-node-agent-endpoint") => {
+                        assert_eq!(rule["verbs"], json!(["list", "watch"]));
+                    }
+                    other => panic!("{other:?} reads Secrets: {text}"),
+                }
             }
             assert!(!text.contains("impersonate"), "{name} {text}");
         }

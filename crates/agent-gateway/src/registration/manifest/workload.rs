@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drover_api::group::CONTROL_PLANE_LABEL;
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
 };
@@ -24,10 +25,10 @@ const REPLICAS: i32 = 2;
 /// Port of `/livez` and `/readyz` in the pod.
 const HEALTH_PORT: i32 = 8081;
 /// User and group ID of the image's process.
-const USER: i64 = 65532;
+pub(super) const USER: i64 = 65532;
 /// Grace period of the pod, in seconds. The period is longer than the time that the agent waits at
 /// shutdown for requests in flight.
-const GRACE_SECONDS: i64 = 40;
+pub(super) const GRACE_SECONDS: i64 = 40;
 
 fn selector() -> LabelSelector {
     LabelSelector {
@@ -82,29 +83,50 @@ fn pod(manifest: &Manifest) -> PodSpec {
         affinity: Some(spread_over_nodes()),
         automount_service_account_token: Some(true),
         containers: vec![container(manifest)],
-        node_selector: Some(BTreeMap::from([(
-            "kubernetes.io/os".to_owned(),
-            "linux".to_owned(),
-        )])),
-        security_context: Some(PodSecurityContext {
-            run_as_non_root: Some(true),
-            run_as_user: Some(USER),
-            run_as_group: Some(USER),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                ..Default::default()
-            }),
-            ..Default::default()
-        }),
+        node_selector: Some(linux()),
+        security_context: Some(unprivileged_pod()),
         service_account_name: Some(AGENT.to_owned()),
         termination_grace_period_seconds: Some(GRACE_SECONDS),
         // A cluster with only control-plane nodes has no other nodes for the agent.
         tolerations: Some(vec![Toleration {
-            key: Some("node-role.kubernetes.io/control-plane".to_owned()),
+            key: Some(CONTROL_PLANE_LABEL.to_owned()),
             operator: Some("Exists".to_owned()),
             effect: Some("NoSchedule".to_owned()),
             ..Default::default()
         }]),
+        ..Default::default()
+    }
+}
+
+/// Returns the selector of Linux nodes.
+pub(super) fn linux() -> BTreeMap<String, String> {
+    BTreeMap::from([("kubernetes.io/os".to_owned(), "linux".to_owned())])
+}
+
+/// Returns the security context of pods whose process is not root.
+pub(super) fn unprivileged_pod() -> PodSecurityContext {
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: Some(USER),
+        run_as_group: Some(USER),
+        seccomp_profile: Some(SeccompProfile {
+            type_: "RuntimeDefault".to_owned(),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+/// Returns the security context of containers without capabilities.
+pub(super) fn unprivileged_container() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            ..Default::default()
+        }),
+        privileged: Some(false),
+        read_only_root_filesystem: Some(true),
         ..Default::default()
     }
 }
@@ -137,40 +159,35 @@ fn container(manifest: &Manifest) -> Container {
         env: Some(vec![
             from_field("DROVER_AGENT_REPLICA", "metadata.name"),
             from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
-            EnvVar {
-                name: "DROVER_AGENT_HEALTH_LISTEN".to_owned(),
-                value: Some(format!("[::]:{HEALTH_PORT}")),
-                ..Default::default()
-            },
+            value("DROVER_AGENT_HEALTH_LISTEN", &format!("[::]:{HEALTH_PORT}")),
         ]),
         ports: Some(vec![ContainerPort {
             name: Some("health".to_owned()),
             container_port: HEALTH_PORT,
             ..Default::default()
         }]),
-        liveness_probe: Some(probe("/livez", 20, 3)),
-        readiness_probe: Some(probe("/readyz", 5, 2)),
+        liveness_probe: Some(probe((None, HEALTH_PORT), "/livez", 20, 3)),
+        readiness_probe: Some(probe((None, HEALTH_PORT), "/readyz", 5, 2)),
         resources: Some(ResourceRequirements {
             requests: Some(amounts(&[("cpu", "20m"), ("memory", "32Mi")])),
             limits: Some(amounts(&[("memory", "512Mi")])),
             ..Default::default()
         }),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Default::default()
-            }),
-            privileged: Some(false),
-            read_only_root_filesystem: Some(true),
-            ..Default::default()
-        }),
+        security_context: Some(unprivileged_container()),
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         ..Default::default()
     }
 }
 
-fn from_field(name: &str, path: &str) -> EnvVar {
+pub(super) fn value(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..Default::default()
+    }
+}
+
+pub(super) fn from_field(name: &str, path: &str) -> EnvVar {
     EnvVar {
         name: name.to_owned(),
         value_from: Some(EnvVarSource {
@@ -184,11 +201,18 @@ fn from_field(name: &str, path: &str) -> EnvVar {
     }
 }
 
-fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
+/// Returns a probe of the process's health listener. `host` is `None` for the address of the pod.
+pub(super) fn probe(
+    (host, port): (Option<&str>, i32),
+    path: &str,
+    period_seconds: i32,
+    failures: i32,
+) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {
+            host: host.map(str::to_owned),
             path: Some(path.to_owned()),
-            port: IntOrString::Int(HEALTH_PORT),
+            port: IntOrString::Int(port),
             ..Default::default()
         }),
         period_seconds: Some(period_seconds),
@@ -198,7 +222,7 @@ fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
     }
 }
 
-fn amounts(pairs: &[(&str, &str)]) -> BTreeMap<String, Quantity> {
+pub(super) fn amounts(pairs: &[(&str, &str)]) -> BTreeMap<String, Quantity> {
     pairs
         .iter()
         .map(|(name, text)| ((*name).to_owned(), Quantity((*text).to_owned())))

@@ -12,7 +12,7 @@ use h2::client::{Builder, Connection};
 use h2::{Ping, PingPong, RecvStream};
 use http_body::Frame;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{Multiplexer, Stream};
 
@@ -31,8 +31,13 @@ const MAX_HEADER_LIST: u32 = 256 * 1024;
 const FRAME_BUDGET: usize = 64 * 1024 * 1024;
 /// Maximum duration until the API server responds to the first ping.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Interval between pings, and timeout of a ping. A ping detects a lost API server.
-const PING: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(10));
+/// Interval between pings of a connection with requests in flight. A ping detects a lost API server.
+const BUSY_INTERVAL: Duration = Duration::from_secs(2);
+/// Interval between pings of a connection without requests.
+const IDLE_INTERVAL: Duration = Duration::from_secs(15);
+/// Timeout of a ping. After the timeout, the agent sends reads without a response on other
+/// connections.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after the last request until a connection closes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
 
@@ -96,6 +101,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     tokio::select! {
+        // After a pause of the process, read the response to a ping before its timeout is checked.
+        biased;
         ended = connection => ended.map_err(io::Error::other),
         error = keep_alive(ping_pong, id, multiplexer) => Err(error),
     }
@@ -104,11 +111,15 @@ where
 /// Sends pings, and removes the connection from the multiplexer when it is idle. Returns an error
 /// if the API server does not respond to a ping.
 async fn keep_alive(mut ping_pong: PingPong, id: u64, multiplexer: &Multiplexer) -> io::Error {
-    let (interval, limit) = PING;
+    let mut pinged = Instant::now();
     loop {
-        sleep(interval).await;
+        sleep(BUSY_INTERVAL).await;
         multiplexer.remove_idle(id, IDLE_TIMEOUT);
-        match timeout(limit, ping_pong.ping(Ping::opaque())).await {
+        if !multiplexer.is_busy(id) && pinged.elapsed() < IDLE_INTERVAL {
+            continue;
+        }
+        pinged = Instant::now();
+        match timeout(PING_TIMEOUT, ping_pong.ping(Ping::opaque())).await {
             Err(_) => {
                 let silent = "the API server did not respond to a ping";
                 return io::Error::new(io::ErrorKind::TimedOut, silent);

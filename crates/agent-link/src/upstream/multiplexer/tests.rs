@@ -25,6 +25,8 @@ struct ApiServer {
     /// Number of chunks that the API server has produced for `/endless`.
     chunks: Arc<AtomicUsize>,
     stop: CancellationToken,
+    /// Cancel this token to stop all reads and writes of the connections. The connections stay open.
+    hang: CancellationToken,
 }
 
 impl ApiServer {
@@ -42,7 +44,7 @@ impl ApiServer {
                 Ok::<_, Infallible>(this.answer(&request))
             }
         });
-        let stop = self.stop.clone();
+        let (stop, hang) = (self.stop.clone(), self.hang.clone());
         let serving = tokio::spawn(async move {
             let connection = server::Builder::new(TokioExecutor::new())
                 .serve_connection(TokioIo::new(far), service);
@@ -50,6 +52,7 @@ impl ApiServer {
             tokio::select! {
                 // A cancelled request can end the connection with an error.
                 _ = connection.as_mut() => return,
+                () = hang.cancelled() => std::future::pending().await,
                 () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
             }
             let _ = connection.await;
@@ -219,6 +222,24 @@ async fn read_is_returned_to_the_caller_if_its_connection_fails() {
     };
     let (response, ()) = tokio::join!(reading, failing);
     assert!(response.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn read_on_a_silent_connection_is_returned_to_the_caller_within_seven_seconds() {
+    let (server, multiplexer) = (ApiServer::default(), multiplexer());
+    let _serving = server.connect(&multiplexer).await;
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    let started = Instant::now();
+    let hanging = async {
+        while server.served.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        server.hang.cancel();
+    };
+    let (response, ()) = tokio::join!(send(&multiplexer, "/silent"), hanging);
+    assert!(response.is_none());
+    assert!(started.elapsed() <= Duration::from_secs(7));
+    assert!(send(&multiplexer, "/a").await.is_none());
 }
 
 #[tokio::test(start_paused = true)]

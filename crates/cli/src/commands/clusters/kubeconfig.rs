@@ -19,12 +19,15 @@ pub(super) async fn run(
     connection: &Connection,
     environment: &Environment,
 ) -> Result<(), Failure> {
+    let credential = match args.credential {
+        CredentialKind::Exec if !args.direct => KubeconfigCredential::Exec,
+        // kubectl gets exec credentials from the server, so direct access needs tokens.
+        CredentialKind::Exec | CredentialKind::Token => KubeconfigCredential::Token,
+    };
     let request = KubeconfigRequest {
         clusters: args.names.clone(),
-        credential: match args.credential {
-            CredentialKind::Exec => KubeconfigCredential::Exec,
-            CredentialKind::Token => KubeconfigCredential::Token,
-        },
+        credential,
+        direct: args.direct,
         ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
     };
     let response: KubeconfigResponse = client.post(&["v1", "kubeconfig"], &request).await?;
@@ -50,7 +53,7 @@ pub(super) async fn run(
     } else {
         print(text)?;
     }
-    if matches!(args.credential, CredentialKind::Exec) {
+    if credential == KubeconfigCredential::Exec {
         for server in servers(&new) {
             announce(&server, connection, environment)?;
         }

@@ -1,7 +1,10 @@
 //! Renders lists of clusters as tables, and a single cluster as a page.
 
-use drover_api::cluster_state::{HOSTS_HUB, LastContact, condition, last_contact, state, words};
+use drover_api::cluster_state::{
+    HOSTS_HUB, LastContact, active_agent, condition, last_contact, node_problems, state, words,
+};
 use drover_api::conditions::{CLEANED_UP, READY};
+use drover_api::kinds::ConnectionSwitch;
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
 
@@ -115,6 +118,9 @@ impl Page for ClusterView {
             ("Nodes", nodes(self)),
             ("Agent", or_dash(agent.as_deref())),
             ("Agent image", or_dash(image)),
+            ("Connection", or_dash(connection(self, now).as_deref())),
+            ("Reports", or_dash(reports(self).as_deref())),
+            ("Node agents", or_dash(node_agents(self).as_deref())),
             ("Last seen", seen),
             ("Created", format!("{} ago", age(self.created_at, now))),
         ];
@@ -127,14 +133,99 @@ impl Page for ClusterView {
             text.push_str(HOSTS_HUB);
             text.push('\n');
         }
+        push_section(&mut text, "Switches", switches(self, now));
         push_section(&mut text, "Conditions", conditions(self, now));
+        push_section(&mut text, "Nodes", node_facts(self, now));
         push_section(&mut text, "Resources", resources(self));
         push_section(&mut text, "Components", components(self));
         text
     }
 }
 
-fn push_section(text: &mut String, title: &str, table: Option<Table>) {
+/// Returns the agent that the server uses, with the time and the reason of the last switch. `None` if
+/// the cluster is not connected.
+fn connection(cluster: &ClusterView, now: Timestamp) -> Option<String> {
+    let last = active_agent(cluster)?;
+    let time = age(last.at.0, now);
+    Some(format!("{}, for {time} ({})", agent_of(last), last.reason))
+}
+
+/// Returns the agent that sends the reports about the cluster and its nodes. `None` if the cluster is not
+/// connected.
+fn reports(cluster: &ClusterView) -> Option<String> {
+    active_agent(cluster)?;
+    let node = cluster.connection.as_ref()?.reporting_node.as_deref();
+    Some(agent_on(node))
+}
+
+fn agent_of(switch: &ConnectionSwitch) -> String {
+    agent_on(switch.node.as_deref())
+}
+
+fn agent_on(node: Option<&str>) -> String {
+    match node {
+        None => "agent".to_owned(),
+        Some(node) => format!("node agent on {node}"),
+    }
+}
+
+fn node_agents(cluster: &ClusterView) -> Option<String> {
+    let nodes = cluster.node_agents.iter().map(|agent| {
+        let suffix = if agent.verified {
+            ""
+        } else {
+            " (not registered)"
+        };
+        format!("{}{suffix}", agent.node)
+    });
+    let nodes: Vec<String> = nodes.collect();
+    (!nodes.is_empty()).then(|| nodes.join(", "))
+}
+
+/// Returns the switches between agents, or `None` if the server always used the same agent.
+fn switches(cluster: &ClusterView, now: Timestamp) -> Option<Table> {
+    let switches = &cluster.connection.as_ref()?.switches;
+    if switches.len() < 2 {
+        return None;
+    }
+    let mut table = Table::new(&["TO", "REASON", "AGE"]);
+    for switch in switches {
+        table.row(&[
+            agent_of(switch),
+            switch.reason.clone(),
+            age(switch.at.0, now),
+        ]);
+    }
+    Some(table)
+}
+
+/// Returns the facts about nodes, or `None` if the server knows none.
+fn node_facts(cluster: &ClusterView, now: Timestamp) -> Option<Table> {
+    let mut table = Table::new(&[
+        "NODE",
+        "KUBELET",
+        "OS",
+        "KERNEL",
+        "RUNTIME",
+        "NODE AGENT",
+        "PROBLEMS",
+    ]);
+    for node in &cluster.node_facts {
+        let agent = node.node_agent.as_ref();
+        table.row(&[
+            node.name.clone(),
+            or_dash(Some(&node.kubelet_version)),
+            or_dash(Some(&node.os_image)),
+            or_dash(Some(&node.kernel_version)),
+            or_dash(Some(&node.container_runtime)),
+            or_dash(agent.map(|agent| agent.version.as_str())),
+            or_dash(Some(&node_problems(node, now).join(", "))),
+        ]);
+    }
+    (!cluster.node_facts.is_empty()).then_some(table)
+}
+
+pub(super) fn push_section(text: &mut String, title: &str, table: Option<Table>) {
     if let Some(table) = table {
         text.push('\n');
         text.push_str(title);

@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use drover_api::cluster_state::node_problems;
 use drover_api::conditions::{
-    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED, ConditionValue, REGISTERED,
-    Tristate,
+    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, AUTHORIZED_ENDPOINT_READY, CONNECTED,
+    ConditionValue, NODES_HEALTHY, REGISTERED, Tristate,
 };
 use drover_api::kinds::{AgentSpec, AgentUpgrade, Cluster};
+use jiff::Timestamp;
 
-use super::SILENT_AFTER;
+use super::{SILENT_AFTER, endpoint};
 use crate::managed::{AccessState, ClusterFacts, UpgradeState};
+use drover_agent_gateway::tunnels::SwitchReason;
 
 /// Maximum number of failing components in a message.
 const MAX_NAMED: usize = 8;
@@ -34,14 +37,20 @@ pub(super) fn condition_values(
     cluster: &Cluster,
     facts: &ClusterFacts,
     image: &str,
-) -> [(&'static str, ConditionValue); 5] {
-    [
+    now: Timestamp,
+) -> Vec<(&'static str, ConditionValue)> {
+    let mut values = vec![
         (REGISTERED, registered(cluster)),
         (CONNECTED, connected(cluster, facts)),
         (API_SERVER_READY, api_server(facts)),
+        (NODES_HEALTHY, nodes(facts, now)),
         (ACCESS_APPLIED, access(facts)),
         (AGENT_UP_TO_DATE, agent(&cluster.spec.agent, facts, image)),
-    ]
+    ];
+    if let Some(value) = endpoint::condition(cluster, facts) {
+        values.push((AUTHORIZED_ENDPOINT_READY, value));
+    }
+    values
 }
 
 fn is_registered(cluster: &Cluster) -> bool {
@@ -68,6 +77,23 @@ fn registered(cluster: &Cluster) -> ConditionValue {
 }
 
 fn connected(cluster: &Cluster, facts: &ClusterFacts) -> ConditionValue {
+    if let Some(active) = facts.active()
+        && let Some(node) = active.source.node()
+    {
+        let agent = match active.reason {
+            SwitchReason::ApiServerUnreachable => "has no response from the API server",
+            SwitchReason::AgentSilent => "does not respond",
+            _ => "is not connected, or connected later",
+        };
+        return condition_value(
+            Tristate::True,
+            "NodeAgent",
+            format!(
+                "the cluster's agent {agent}, so the server uses the node agent on {node}; check \
+                the pods in the cluster's namespace drover-agent"
+            ),
+        );
+    }
     match (facts.tunnels, is_registered(cluster)) {
         (0, false) => condition_value(
             Tristate::False,
@@ -94,7 +120,7 @@ fn connected(cluster: &Cluster, facts: &ClusterFacts) -> ConditionValue {
     }
 }
 
-fn unknown_while_away() -> ConditionValue {
+pub(super) fn unknown_while_away() -> ConditionValue {
     condition_value(
         Tristate::Unknown,
         "NotConnected",
@@ -103,7 +129,7 @@ fn unknown_while_away() -> ConditionValue {
 }
 
 fn api_server(facts: &ClusterFacts) -> ConditionValue {
-    if facts.tunnels == 0 {
+    if !facts.is_connected() {
         return unknown_while_away();
     }
     if facts.silence.is_some_and(|silence| silence >= SILENT_AFTER) {
@@ -148,6 +174,37 @@ fn api_server(facts: &ClusterFacts) -> ConditionValue {
     }
 }
 
+pub(super) fn no_node_report() -> ConditionValue {
+    condition_value(
+        Tristate::Unknown,
+        "NoReportYet",
+        "waiting for the agent's report about nodes; agents of earlier versions send no report about \
+         nodes",
+    )
+}
+
+fn nodes(facts: &ClusterFacts, now: Timestamp) -> ConditionValue {
+    if !facts.is_connected() {
+        return unknown_while_away();
+    }
+    let Some(nodes) = &facts.reported.node_facts else {
+        return no_node_report();
+    };
+    let failing = nodes.iter().filter_map(|node| {
+        let problems = node_problems(node, now);
+        (!problems.is_empty()).then(|| format!("{}: {}", node.name, problems.join(", ")))
+    });
+    let failing: Vec<String> = failing.collect();
+    if failing.is_empty() {
+        return condition_value(Tristate::True, "Healthy", "no node reports a problem");
+    }
+    let mut list = failing[..failing.len().min(MAX_NAMED)].join("; ");
+    if failing.len() > MAX_NAMED {
+        let _ = write!(list, "; and {} more nodes", failing.len() - MAX_NAMED);
+    }
+    condition_value(Tristate::False, "NodeProblems", list)
+}
+
 fn access(facts: &ClusterFacts) -> ConditionValue {
     match &facts.access {
         AccessState::Applied => condition_value(
@@ -155,7 +212,7 @@ fn access(facts: &ClusterFacts) -> ConditionValue {
             "Applied",
             "the cluster has the roles and bindings that the hub grants",
         ),
-        _ if facts.tunnels == 0 => unknown_while_away(),
+        _ if !facts.is_connected() => unknown_while_away(),
         AccessState::Pending => condition_value(
             Tristate::Unknown,
             "Pending",
@@ -173,7 +230,7 @@ fn access(facts: &ClusterFacts) -> ConditionValue {
 const ROLLOUT_WITHIN: Duration = Duration::from_mins(5);
 
 fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> ConditionValue {
-    if facts.tunnels == 0 {
+    if !facts.is_connected() {
         return unknown_while_away();
     }
     let ours = env!("CARGO_PKG_VERSION");

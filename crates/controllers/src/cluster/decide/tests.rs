@@ -1,11 +1,14 @@
 use drover_api::conditions::{ACCESS_APPLIED, API_SERVER_READY};
 use drover_api::drift::Drift;
-use drover_api::kinds::{AgentUpgrade, ClusterSpec, ComponentHealth, NodeCount, Registration};
+use drover_api::kinds::{
+    AgentUpgrade, CertificateExpiry, ClusterSpec, ComponentHealth, NodeAgentReport, NodeCount,
+    NodeFacts, Registration,
+};
 use drover_api::report::{AgentReport, NodesReport};
 
 use super::*;
 use crate::agent_status::ReportedStatus;
-use crate::managed::{AccessState, UpgradeState};
+use crate::managed::{AccessState, EndpointProgress, UpgradeState};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -34,6 +37,7 @@ fn healthy() -> ClusterFacts {
         message: None,
     };
     ClusterFacts {
+        switches: Vec::new(),
         tunnels: 2,
         agent_version: Some("1".into()),
         protocol: 2,
@@ -44,6 +48,9 @@ fn healthy() -> ClusterFacts {
                 count: NodeCount { total: 3, ready: 3 },
                 ..Default::default()
             }),
+            node: None,
+            tunnel_nodes: None,
+            node_facts: None,
             components: Some(vec![component]),
             drift: Drift::default(),
             agent: Some(AgentReport {
@@ -55,6 +62,7 @@ fn healthy() -> ClusterFacts {
         hub_uid: Some("uid-of-hub".into()),
         silence: Some(Duration::from_secs(5)),
         access: AccessState::Applied,
+        endpoint: EndpointProgress::Pending,
         upgrade: UpgradeState::Idle,
         settling: false,
     }
@@ -389,4 +397,64 @@ fn cluster_condition_message_lists_first_failing_components_and_their_count() {
     let found = status.conditions.iter().find(|c| c.type_ == READY).unwrap();
     assert!(found.message.len() < 8192, "{}", found.message.len());
     assert!(found.message.contains("and 56 more"), "{}", found.message);
+}
+
+#[test]
+fn nodes_with_problems_are_named_in_a_condition_that_ready_does_not_require() {
+    let node = |name: &str, problem: &str, expires: &str| NodeFacts {
+        name: name.to_owned(),
+        problems: problem.split_whitespace().map(str::to_owned).collect(),
+        node_agent: Some(NodeAgentReport {
+            certificates: vec![CertificateExpiry {
+                component: "kubelet".to_owned(),
+                expires_at: Time(expires.parse().unwrap()),
+            }],
+            ..NodeAgentReport::default()
+        }),
+        ..NodeFacts::default()
+    };
+    let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let later = "2027-01-01T00:00:00Z";
+    for (nodes, expected) in [
+        (
+            None,
+            (
+                "Unknown",
+                "NoReportYet",
+                "waiting for the agent's report about nodes; agents of earlier versions send no report \
+                 about nodes",
+            ),
+        ),
+        (
+            Some(vec![node("a", "", later)]),
+            ("True", "Healthy", "no node reports a problem"),
+        ),
+        (
+            Some(vec![
+                node("a", "DiskPressure", later),
+                node("b", "", "2026-01-06T12:00:00Z"),
+                node("c", "", "2025-12-31T00:00:00Z"),
+            ]),
+            (
+                "False",
+                "NodeProblems",
+                "a: disk pressure; b: the certificate of kubelet expires in 5 days; \
+                 c: the certificate of kubelet has expired",
+            ),
+        ),
+    ] {
+        let mut facts = healthy();
+        facts.reported.node_facts = nodes;
+        let status = decide(&cluster(true), &facts, IMAGE, now);
+        let find = |kind: &str| {
+            status
+                .conditions
+                .iter()
+                .find(|one| one.type_ == kind)
+                .unwrap()
+        };
+        let found = find(NODES_HEALTHY);
+        assert_eq!((&*found.status, &*found.reason, &*found.message), expected);
+        assert_eq!(find(READY).status, "True");
+    }
 }

@@ -2,9 +2,11 @@
 
 mod actions;
 mod annotate;
+mod endpoint;
 mod facts;
 mod frame;
 mod members;
+mod nodes;
 
 use std::sync::Arc;
 
@@ -21,9 +23,11 @@ use leptos::prelude::*;
 use crate::command::CliCommand;
 use actions::{DeleteCluster, Kubeconfig};
 use annotate::Annotate;
-use facts::{Components, Conditions, Overview, Resources};
+use endpoint::Endpoint;
+use facts::{Components, Conditions, Overview, Resources, Switches};
 pub(crate) use frame::{ClusterFrame, CurrentCluster};
 pub(crate) use members::ClusterMembers;
+use nodes::Nodes;
 
 /// Shows the overview of a cluster.
 #[component]
@@ -58,7 +62,7 @@ fn Actions() -> impl IntoView {
     view! {
         {import}
         <Annotate cluster=cluster missing=change/>
-        <Kubeconfig name=name/>
+        <Kubeconfig name=name cluster=cluster/>
         <DeleteCluster name=name missing=delete/>
     }
 }
@@ -84,7 +88,13 @@ fn Facts() -> impl IntoView {
             <section class="card"><h2>{t().cluster.resources()}</h2><Resources cluster=cluster/></section>
         </div>
         <section class="card"><h2>{t().cluster.conditions()}</h2><Conditions cluster=cluster/></section>
+        {move || {
+            // The requests of the sections start again for another cluster.
+            let name = name.get();
+            view! { <Nodes name=name.clone() cluster=cluster/><Endpoint name=name cluster=cluster/> }
+        }}
         <Components cluster=cluster/>
+        <Switches cluster=cluster/>
         <footer class="page-foot">
             <CliCommand line=Signal::derive(move || format!("drover cluster get {}", shell::word(&name.get())))/>
         </footer>

@@ -33,7 +33,7 @@ fn archive(program: &[u8]) -> Vec<u8> {
         bytes: program.to_vec(),
     };
     let mut bytes = Vec::new();
-    Image::build(NAME, Platform::Amd64, &first, None)
+    Image::build(NAME, Platform::Amd64, &first, &[])
         .unwrap()
         .write(&mut bytes)
         .unwrap();
@@ -119,7 +119,7 @@ fn image_entrypoint_is_its_first_program_and_all_programs_are_included() {
         name,
         bytes: name.as_bytes().to_vec(),
     });
-    let image = Image::build(NAME, Platform::Amd64, &first, Some(&second)).unwrap();
+    let image = Image::build(NAME, Platform::Amd64, &first, &[&second]).unwrap();
     let config: Value = serde_json::from_slice(&image.config.bytes).unwrap();
     assert_eq!(config["config"]["Entrypoint"], json!(["/drover"]));
     let files = read(&image.layer.bytes);

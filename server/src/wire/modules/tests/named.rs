@@ -21,6 +21,11 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "post",
+        "/v1/agent/node",
+        "needs a node agent's key; the handler names the cluster",
+    ),
+    (
+        "post",
         "/v1/agent/register",
         "needs an agent's key; the handler names the cluster",
     ),
@@ -136,6 +141,14 @@ fn changes() -> Vec<Change<'static>> {
             "/v1/clusters/{name}/import",
             ["shop", ""],
             json!({}),
+            "shop",
+            "",
+        ),
+        (
+            "patch",
+            "/v1/clusters/{name}/endpoint",
+            ["shop", ""],
+            json!({ "enabled": true }),
             "shop",
             "",
         ),

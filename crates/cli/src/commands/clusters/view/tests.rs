@@ -1,4 +1,8 @@
-use drover_api::kinds::{AgentStatus, ComponentHealth, NodeCount, PodCount};
+use drover_api::agent::NodeClass;
+use drover_api::kinds::{
+    AgentStatus, ComponentHealth, ConnectionStatus, ConnectionSwitch, NodeCount, PodCount,
+};
+use drover_api::rest::NodeAgentView;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use drover_api::conditions::{CONNECTED, REGISTERED};
@@ -47,6 +51,10 @@ fn new_cluster(name: &str) -> ClusterView {
         usage: std::collections::BTreeMap::new(),
         components: Vec::new(),
         agent: None,
+        connection: None,
+        node_agents: Vec::new(),
+        endpoint_enabled: false,
+        node_facts: Vec::new(),
         last_seen: None,
         rights: drover_api::rest::ClusterRights::default(),
     }
@@ -153,5 +161,49 @@ fn cluster_import_progress_shows_cause_and_next_step() {
     assert_eq!(
         progress(&new_cluster("rome")),
         "rome: waiting for its manifest"
+    );
+}
+
+#[test]
+fn cluster_page_shows_the_agent_in_use_and_the_history_of_switches() {
+    let switch = |time: &str, node: Option<&str>, reason: &str| ConnectionSwitch {
+        at: Time(at(time)),
+        node: node.map(str::to_owned),
+        reason: reason.to_owned(),
+    };
+    let node_agent = |node: &str, verified| NodeAgentView {
+        node: node.to_owned(),
+        class: NodeClass::ControlPlane,
+        verified,
+    };
+    let mut cluster = ready_cluster();
+    let connected = switch("2026-11-20T12:00:00Z", None, "Connected");
+    cluster.connection = Some(ConnectionStatus {
+        generation: 1,
+        switches: vec![connected.clone()],
+        reporting_node: None,
+    });
+    cluster.node_agents = vec![node_agent("cp-1", true), node_agent("cp-2", false)];
+    let now = at("2026-11-21T12:00:00Z");
+    let page = cluster.page(now);
+    assert!(page.contains("agent, for 24h (Connected)"), "{page}");
+    assert!(page.contains("cp-1, cp-2 (not registered)"), "{page}");
+    assert!(!page.contains("Switches:"), "{page}");
+    let taken = switch("2026-11-21T11:58:00Z", Some("cp-1"), "AgentSilent");
+    cluster.connection = Some(ConnectionStatus {
+        generation: 2,
+        switches: vec![taken, connected],
+        reporting_node: Some("cp-1".to_owned()),
+    });
+    let page = cluster.page(now);
+    assert!(page.contains("node agent on cp-1, for 2m"), "{page}");
+    let reports = page.lines().find(|line| line.starts_with("Reports"));
+    assert!(reports.unwrap().ends_with("node agent on cp-1"), "{page}");
+    assert!(page.contains("Switches:"), "{page}");
+    cluster.conditions.clear();
+    let page = cluster.page(now);
+    assert!(
+        !page.contains("node agent on cp-1, for"),
+        "not connected: {page}"
     );
 }

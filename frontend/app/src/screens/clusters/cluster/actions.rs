@@ -1,6 +1,9 @@
 //! Actions on a cluster: kubeconfig and deletion.
 
-use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
+use std::sync::Arc;
+
+use drover_api::rest::{ClusterView, KubeconfigResponse};
+use drover_ui_core::kubeconfig::KubeconfigType;
 use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
@@ -18,52 +21,35 @@ use crate::file::save;
 use crate::screens::form::{FormDialog, Refusal, Sending};
 use crate::session::Session;
 
-/// The option key for a kubeconfig with a token.
-const TOKEN: &str = "token";
-
 /// Shows a button, and the dialog that creates a kubeconfig.
 #[component]
-pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
+pub(super) fn Kubeconfig(name: Memo<String>, cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let open = RwSignal::new(false);
     view! {
         <Button icon=Icon::Key on_press=move |()| open.set(true)>{t().cluster.kubeconfig()}</Button>
         <FormDialog open=open title=t().cluster.kubeconfig() let:sending>
-            <KubeconfigForm name=name open=open sending=sending/>
+            <KubeconfigForm name=name cluster=cluster open=open sending=sending/>
         </FormDialog>
     }
 }
 
 #[component]
-fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+fn KubeconfigForm(
+    name: Memo<String>,
+    cluster: Signal<Arc<ClusterView>>,
+    open: RwSignal<bool>,
+    sending: Sending,
+) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
-    let credential = RwSignal::new("exec".to_owned());
-    let choices = [
-        ("exec", t().cluster.credential_exec()),
-        (TOKEN, t().cluster.credential_token()),
-    ];
-    let choices = choices.map(|(key, words)| (key.to_owned(), words.to_owned()));
-    let command = Signal::derive(move || {
-        let token = if credential.get() == TOKEN {
-            " --credential token"
-        } else {
-            ""
-        };
-        format!(
-            "drover cluster kubeconfig {}{token} --merge",
-            shell::word(&name.get())
-        )
-    });
+    let credential = RwSignal::new(KubeconfigType::default().key().to_owned());
+    let types = cluster.with_untracked(|it| KubeconfigType::available(it.endpoint_enabled));
+    let choices = types.into_iter();
+    let choices = choices.map(|it| (it.key().to_owned(), it.words().to_owned()));
+    let chosen = move || credential.with(|key| KubeconfigType::of_key(key));
+    let command = Signal::derive(move || name.with(|name| chosen().command(name)));
     let download = move |()| {
         let name = name.get_untracked();
-        let request = KubeconfigRequest {
-            clusters: vec![name.clone()],
-            credential: if credential.get_untracked() == TOKEN {
-                KubeconfigCredential::Token
-            } else {
-                KubeconfigCredential::Exec
-            },
-            ttl_seconds: None,
-        };
+        let request = untrack(chosen).request(&name);
         let request = async move { session.send("POST", "/v1/kubeconfig", &request).await };
         sending.send(request, move |answer: KubeconfigResponse| {
             if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) {
@@ -77,7 +63,7 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
     view! {
         <div class="dialog-body">
             <Refusal sending=sending/>
-            <Select label=t().cluster.credential() options=choices.to_vec() value=credential/>
+            <Select label=t().cluster.credential() options=choices.collect() value=credential/>
             <Code label=t().labels.command() text=command/>
             <div class="dialog-foot">
                 <Button weight=Weight::Primary busy=sending.busy() on_press=download>{t().buttons.download()}</Button>

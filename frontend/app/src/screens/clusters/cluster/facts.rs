@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use drover_api::cluster_state::active_agent;
+use drover_api::kinds::ConnectionSwitch;
 use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
 use drover_ui_core::cluster::{LastContact, Load, last_contact, words};
@@ -16,7 +18,8 @@ use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
 
-const NOTHING: &str = "–";
+/// The text for a value that the cluster does not report.
+pub(super) const NOTHING: &str = "–";
 
 /// Shows version, nodes, pods and agent of a cluster.
 #[component]
@@ -34,6 +37,17 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         LastContact::At(at) => t().durations.ago(&age(at, clock.now())),
         LastContact::Never => t().labels.never().to_owned(),
     };
+    let connection = move || {
+        let last = cluster.with(|cluster| active_agent(cluster).cloned());
+        last.map_or_else(
+            || NOTHING.to_owned(),
+            |last| {
+                let time = age(last.at.0, clock.now());
+                t().cluster
+                    .connection(&agent_of(&last), &time, &last.reason)
+            },
+        )
+    };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
     let created_at = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());
     view! {
@@ -45,6 +59,9 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
             <dt>{t().labels.pods()}</dt><dd>{of(pods)}</dd>
             <dt>{t().labels.agent()}</dt><dd>{of(agent)}</dd>
             <dt>{t().labels.agent_image()}</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
+            <dt>{t().labels.connection()}</dt><dd>{connection}</dd>
+            <dt>{t().labels.reports()}</dt><dd>{of(reports)}</dd>
+            <dt>{t().labels.node_agents()}</dt><dd>{of(node_agents)}</dd>
             <dt>{t().labels.last_seen()}</dt><dd>{seen}</dd>
             <dt>{t().labels.created()}</dt><dd>{created_at}</dd>
             <dt>{t().labels.uid()}</dt><dd><code>{of(|it| Some(it.uid.clone()))}</code></dd>
@@ -78,6 +95,70 @@ fn agent(cluster: &ClusterView) -> Option<String> {
     let agent = cluster.agent.as_ref()?;
     let protocol = agent.protocol.to_string();
     Some(t().cluster.agent(&agent.version, &protocol, agent.tunnels))
+}
+
+/// Returns the agent that receives the requests after a switch.
+fn agent_of(switch: &ConnectionSwitch) -> String {
+    agent_on(switch.node.as_deref())
+}
+
+/// Returns the agent that sends the reports about the cluster and its nodes.
+fn reports(cluster: &ClusterView) -> Option<String> {
+    active_agent(cluster)?;
+    let connection = cluster.connection.as_ref()?;
+    Some(agent_on(connection.reporting_node.as_deref()))
+}
+
+fn agent_on(node: Option<&str>) -> String {
+    match node {
+        None => t().cluster.cluster_agent().to_owned(),
+        Some(node) => t().cluster.node_agent(node),
+    }
+}
+
+fn node_agents(cluster: &ClusterView) -> Option<String> {
+    let agents = cluster.node_agents.iter().map(|agent| {
+        if agent.verified {
+            agent.node.clone()
+        } else {
+            t().cluster.node_agent_not_registered(&agent.node)
+        }
+    });
+    let agents = agents.collect::<Vec<_>>().join(", ");
+    (!agents.is_empty()).then_some(agents)
+}
+
+/// Shows the switches between the agent and node agents, if the cluster had any.
+#[component]
+pub(super) fn Switches(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
+    let clock = expect_context::<Clock>();
+    let switches = Memo::new(move |_| {
+        cluster.with(|cluster| {
+            cluster
+                .connection
+                .as_ref()
+                .map_or_else(Vec::new, |it| it.switches.clone())
+        })
+    });
+    move || {
+        let found = switches.get();
+        (found.len() > 1).then(|| {
+            let lines = found.into_iter().map(|switch| {
+                let text = move || {
+                    let time = age(switch.at.0, clock.now());
+                    t().cluster
+                        .switch(&agent_of(&switch), &time, &switch.reason)
+                };
+                view! { <li>{text}</li> }
+            });
+            view! {
+                <section class="card">
+                    <h2>{t().cluster.switches()}</h2>
+                    <ul>{lines.collect_view()}</ul>
+                </section>
+            }
+        })
+    }
 }
 
 /// A resource of the usage table: the name in the API, the label, the unit and the number format.
