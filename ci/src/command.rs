@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::programs::{self, Selection, TestsError};
-use crate::report::{Table, Verdict};
+use crate::report::{Outcome, Table};
 use crate::run::{print_failures, run as run_suites};
 use crate::suite::Suite;
-use crate::suites::{SUITES, Unknown, choose};
+use crate::suites::{RUN_MINUTES, SUITES, Unknown, choose};
 
 const HELP: &str =
     "usage: drover-ci check|test|SUITE...    run suites and the suites that they need
@@ -23,6 +23,7 @@ enum CommandError {
     Unknown(Unknown),
     Run(crate::run::RunError),
     Suites,
+    Slow(Duration),
     Tests(TestsError),
     Failed(Vec<PathBuf>),
     Print(io::Error),
@@ -35,6 +36,11 @@ impl std::fmt::Display for CommandError {
             Self::Unknown(error) => error.fmt(formatter),
             Self::Run(error) => error.fmt(formatter),
             Self::Suites => formatter.write_str("suites failed; the table names them"),
+            Self::Slow(time) => write!(
+                formatter,
+                "the run took {} s; the limit is {RUN_MINUTES} min",
+                time.as_secs()
+            ),
             Self::Tests(error) => error.fmt(formatter),
             Self::Failed(programs) => {
                 let names: Vec<_> = programs
@@ -101,12 +107,13 @@ fn suites(suites: Vec<Suite>) -> Result<(), CommandError> {
     };
     writeln!(out, "{table}").map_err(CommandError::Print)?;
     print_failures(&mut out, &folder(), &outcomes);
-    let passed = |verdict: &Verdict| *verdict == Verdict::Passed;
-    if outcomes.iter().all(|outcome| passed(&outcome.verdict)) {
-        Ok(())
-    } else {
-        Err(CommandError::Suites)
+    if !outcomes.iter().all(Outcome::has_passed) {
+        return Err(CommandError::Suites);
     }
+    if table.time > Duration::from_secs(60 * RUN_MINUTES) {
+        return Err(CommandError::Slow(table.time));
+    }
+    Ok(())
 }
 
 /// Returns the folder for the logs of running suites and for the list of test programs.

@@ -10,11 +10,12 @@ use crate::suite::Suite;
 pub enum Verdict {
     /// The suite passed within its budget.
     Passed,
-    /// The suite passed, but took longer than its budget.
+    /// The suite passed, but took longer than its budget. Other suites on the machine can be the
+    /// reason, so the run does not fail.
     OverBudget,
     /// The command failed.
     Failed,
-    /// The command ran for twice its budget.
+    /// The command ran for three times its budget.
     Killed,
     /// The suite needs this failed suite.
     Skipped(&'static str),
@@ -28,7 +29,7 @@ impl fmt::Display for Verdict {
             Self::Passed => formatter.write_str("passed"),
             Self::OverBudget => formatter.write_str("over budget"),
             Self::Failed => formatter.write_str("failed"),
-            Self::Killed => formatter.write_str("killed at twice its budget"),
+            Self::Killed => formatter.write_str("killed at three times its budget"),
             Self::Skipped(suite) => write!(formatter, "skipped: {suite} failed"),
             Self::NotStarted(reason) => write!(formatter, "not started: {reason}"),
         }
@@ -111,17 +112,27 @@ impl fmt::Display for Table<'_> {
             self.time.as_secs(),
             cpu.as_secs()
         )?;
-        let failed = |outcome: &&&Outcome| outcome.verdict != Verdict::Passed;
-        let failed: Vec<&str> = sorted
-            .iter()
-            .filter(failed)
-            .map(|outcome| outcome.name)
-            .collect();
-        if !failed.is_empty() {
-            writeln!(formatter, "failed: {}", failed.join(" "))?;
-        }
-        Ok(())
+        let over_budget = |outcome: &Outcome| outcome.verdict == Verdict::OverBudget;
+        write_names(formatter, "over budget", &sorted, over_budget)?;
+        write_names(formatter, "failed", &sorted, |outcome| {
+            !outcome.has_passed()
+        })
     }
+}
+
+/// Writes a line with the names of the selected suites, if there are any.
+fn write_names(
+    formatter: &mut fmt::Formatter<'_>,
+    label: &str,
+    outcomes: &[&Outcome],
+    select: impl Fn(&Outcome) -> bool,
+) -> fmt::Result {
+    let selected = outcomes.iter().filter(|outcome| select(outcome));
+    let names: Vec<&str> = selected.map(|outcome| outcome.name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    writeln!(formatter, "{label}: {}", names.join(" "))
 }
 
 #[cfg(test)]
@@ -129,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_shows_suites_in_the_order_of_their_starts_and_names_failed_suites() {
+    fn table_shows_suites_in_the_order_of_their_starts_and_names_slow_and_failed_suites() {
         let outcome = |name, start, verdict| Outcome {
             name,
             start: Duration::from_secs(start),
@@ -141,6 +152,7 @@ mod tests {
         let outcomes = [
             outcome("unit", 8, Verdict::OverBudget),
             outcome("build", 0, Verdict::Passed),
+            outcome("browser", 9, Verdict::Failed),
         ];
         let table = Table {
             outcomes: &outcomes,
@@ -150,8 +162,10 @@ mod tests {
 suite             start  seconds    cpu  budget  result
 build                 0        7      5       9  passed
 unit                  8        7      5       9  over budget
-all                   0       15     10
-failed: unit
+browser               9        7      5       9  failed
+all                   0       15     15
+over budget: unit
+failed: browser
 ";
         assert_eq!(table.to_string(), expected);
     }
