@@ -64,7 +64,7 @@ impl Direct {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let listen = listener.local_addr().unwrap();
         drop(listener);
-        let services = start_services(&cluster, NODE, listen).await;
+        let services = start_webhook(&cluster, NODE, listen).await;
         enable(&rig, true).await;
         let condition = "AuthorizedEndpointReady";
         rig.wait_for("shop", condition, ("False", "NotConfigured"))
@@ -164,10 +164,22 @@ pub(super) async fn as_node_agent(
     config
 }
 
-/// Starts the webhook and the report of a node agent.
-pub(super) async fn start_services(cluster: &ControlPlane, node: &str, listen: SocketAddr) -> Task {
-    let class = NodeClass::ControlPlane;
-    let local = outside(cluster).await;
+/// Starts the webhook and the report of a node agent on a control-plane node.
+async fn start_webhook(cluster: &ControlPlane, node: &str, listen: SocketAddr) -> Task {
+    start_services(cluster, node, NodeClass::ControlPlane, Some(listen)).await
+}
+
+/// Starts the report of a node agent, and on control-plane nodes the webhook.
+pub(super) async fn start_services(
+    cluster: &ControlPlane,
+    node: &str,
+    class: NodeClass,
+    listen: Option<SocketAddr>,
+) -> Task {
+    let local = match class {
+        NodeClass::ControlPlane => Some(outside(cluster).await),
+        NodeClass::Worker => None,
+    };
     let config = as_node_agent(cluster, node, class).await;
     let identity = NodeIdentity {
         node: node.to_owned(),
@@ -176,7 +188,7 @@ pub(super) async fn start_services(cluster: &ControlPlane, node: &str, listen: S
         pod: None,
         api_server_port: cluster.api_address().port(),
     };
-    let services = Services::new(config, Some(local), identity, Some(listen)).unwrap();
+    let services = Services::new(config, local, identity, listen).unwrap();
     Task(tokio::spawn(services.run()))
 }
 
@@ -316,7 +328,7 @@ async fn direct_requests_have_the_results_of_proxied_requests_while_the_server_i
         send(&api.cluster, &token, &Method::GET, "/api/v1/nodes", None).await,
         401
     );
-    api.services = start_services(&api.cluster, NODE, api.listen).await;
+    api.services = start_webhook(&api.cluster, NODE, api.listen).await;
     api.wait_for_code("the restarted node agent", &token, SOON, 200)
         .await;
     for ((method, path, body), expected) in requests.iter().zip(proxied) {

@@ -134,7 +134,16 @@ async fn start_with(
 
 /// Creates a control-plane node, and starts its node agent.
 pub(super) async fn start_on_new_node(rig: &Rig, cluster: &ControlPlane, node: &str) -> NodeAgent {
-    let class = NodeClass::ControlPlane;
+    start_on_new_node_of(NodeClass::ControlPlane, rig, cluster, node).await
+}
+
+/// Creates a node of a class, and starts its node agent.
+pub(super) async fn start_on_new_node_of(
+    class: NodeClass,
+    rig: &Rig,
+    cluster: &ControlPlane,
+    node: &str,
+) -> NodeAgent {
     let pod = create_node(cluster, node, class).await;
     wait_for_nodes(rig, "the node is selected", |nodes| {
         nodes.iter().any(|agent| agent.node == node)
@@ -155,6 +164,14 @@ async fn wait_for_nodes(rig: &Rig, what: &str, matches: impl Fn(&[NodeAgentStatu
     })
     .await
     .unwrap();
+}
+
+/// Allows or forbids tunnels of workers.
+pub(super) async fn allow_workers(rig: &Rig, allowed: bool) {
+    let clusters: Api<Cluster> = rig.server.hub.clusters();
+    let patch = Patch::Merge(json!({ "spec": { "nodeAgents": { "workerTunnels": allowed } } }));
+    let params = PatchParams::default();
+    clusters.patch("shop", &params, &patch).await.unwrap();
 }
 
 pub(super) async fn wait_for_key(rig: &Rig) {
@@ -304,14 +321,8 @@ async fn workers_have_tunnels_and_lane_tokens_only_if_the_cluster_allows_it() {
     let class = NodeClass::Worker;
     let pod = create_node(&cluster, "w-1", class).await;
     let proof = token(&cluster, class, Some(&pod), Some(NODE_TOKEN_AUDIENCE)).await;
-    let clusters: Api<Cluster> = rig.server.hub.clusters();
-    let allow = json!({ "spec": { "nodeAgents": { "workerTunnels": true } } });
     assert_eq!(rig.status("shop").await.node_agents, []);
-    let params = PatchParams::default();
-    clusters
-        .patch("shop", &params, &Patch::Merge(allow))
-        .await
-        .unwrap();
+    allow_workers(&rig, true).await;
     wait_for_nodes(&rig, "the worker is selected", |nodes| !nodes.is_empty()).await;
     let _node_agent = start_with(&cluster, "w-1", class, &proof).await;
     wait_for_key(&rig).await;
@@ -322,11 +333,7 @@ async fn workers_have_tunnels_and_lane_tokens_only_if_the_cluster_allows_it() {
     })
     .await
     .unwrap();
-    let forbid = json!({ "spec": { "nodeAgents": { "workerTunnels": false } } });
-    clusters
-        .patch("shop", &params, &Patch::Merge(forbid))
-        .await
-        .unwrap();
+    allow_workers(&rig, false).await;
     rig.wait_for("shop", "Connected", ("False", "AgentGone"))
         .await;
 }

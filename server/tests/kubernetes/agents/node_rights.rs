@@ -11,7 +11,9 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
 use super::endpoint::{as_node_agent, enable, start_services};
-use super::node_agents::{create_node, list_nodes, start_on_new_node, wait_for_key};
+use super::node_agents::{
+    allow_workers, create_node, list_nodes, start_on_new_node_of, wait_for_key,
+};
 use super::rig::{Rig, SOON, control_plane, start};
 use crate::place::TestHub;
 use crate::server::Server;
@@ -31,6 +33,17 @@ const EXEMPTIONS: Exemptions = Exemptions {
 
 #[tokio::test]
 async fn node_agent_on_a_control_plane_node_needs_exactly_its_permissions() {
+    compare(NodeClass::ControlPlane).await;
+}
+
+#[tokio::test]
+async fn node_agent_on_a_worker_needs_exactly_its_permissions() {
+    compare(NodeClass::Worker).await;
+}
+
+/// Compares the permissions of a class of node agents with their requests, while the node agent replaces
+/// the cluster's agent.
+async fn compare(class: NodeClass) {
     drover_agent_link::program::install_crypto();
     let options = Options {
         name: "shop".to_owned(),
@@ -48,16 +61,18 @@ async fn node_agent_on_a_control_plane_node_needs_exactly_its_permissions() {
     let account = Account {
         cluster: &cluster,
         namespace: NAMESPACE,
-        name: NodeClass::ControlPlane.service_account(),
+        name: class.service_account(),
     };
 
     // All lanes, the webhook, and a report that names another API server.
-    let _node_agent = start_on_new_node(&rig, &cluster, "cp-1").await;
+    allow_workers(&rig, class == NodeClass::Worker).await;
+    let _node_agent = start_on_new_node_of(class, &rig, &cluster, "node-1").await;
     wait_for_key(&rig).await;
     create_node(&cluster, "cp-2", NodeClass::ControlPlane).await;
     enable(&rig, true).await;
     let listen = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-    let _services = start_services(&cluster, "cp-1", listen).await;
+    let listen = (class == NodeClass::ControlPlane).then_some(listen);
+    let _services = start_services(&cluster, "node-1", class, listen).await;
     agent.terminate().await;
     eventually("a request through the node agent", SOON, async || {
         list_nodes(&rig).await
