@@ -1,12 +1,11 @@
 //! The registration of the node's key at the server.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::proof;
+use drover_access::proof::{self, PublicKey};
 use drover_agent_link::binding::ServerBinding;
-use drover_agent_link::connection::Enrollment;
+use drover_agent_link::enrollment::Enrollment;
 use drover_agent_link::key::AgentKey;
 use drover_agent_link::registration::{
     Membership, ReadBindingError, RegistrationError, Store, StoreError,
@@ -102,14 +101,14 @@ impl Enrollment for NodeEnrollment {
         server: &Server,
         trust_record: bool,
     ) -> Result<Membership, RegistrationError> {
-        let key = self.files.key_or_create()?;
+        let keys = self.files.keys_or_create()?;
         let recorded = self.files.record();
         let recorded =
             recorded.filter(|record| trust_record && record.cluster_uid == binding.cluster_uid);
         let record = if let Some(record) = recorded {
             record
         } else {
-            let registered = self.register(binding, server, &key).await?;
+            let registered = self.register(binding, server, &keys.current).await?;
             let record = Record {
                 cluster_uid: binding.cluster_uid.clone(),
                 cluster_name: registered.cluster_name,
@@ -121,8 +120,17 @@ impl Enrollment for NodeEnrollment {
             cluster_name: record.cluster_name,
             cluster_uid: record.cluster_uid,
             node: Some(self.node.clone()),
-            key: Arc::new(key),
+            key: keys.current,
+            other_keys: keys.others,
         })
+    }
+
+    async fn next_key(&self) -> Result<AgentKey, RegistrationError> {
+        self.files.next_key()
+    }
+
+    async fn switch_key(&self, public: &PublicKey) -> Result<bool, RegistrationError> {
+        self.files.switch_key(public)
     }
 
     /// Does nothing, because the kubelet replaces the token.

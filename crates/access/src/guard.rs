@@ -1,7 +1,9 @@
 //! The check of every tunnelled request by the agent. The check protects the cluster if an attacker
 //! controls the server.
 
-use drover_api::agent::{ENDORSE_PATH, LANE_HEADER, Lane, REPORT_PATH};
+use drover_api::agent::{
+    ENDORSE_PATH, LANE_HEADER, Lane, NEXT_KEY_PATH, REPORT_PATH, SWITCH_KEY_PATH,
+};
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, Method, Uri};
 use thiserror::Error;
@@ -37,8 +39,10 @@ pub enum Refused {
     /// The request has an impersonation header that the lane does not permit.
     #[error("the request has an impersonation header that this lane does not permit")]
     ForeignImpersonation,
-    /// The report lane permits only `GET /report` and `POST /endorse`.
-    #[error("the report lane permits only GET /report and POST /endorse")]
+    /// The report lane permits only `GET /report`, `POST /endorse` and the paths of key rotation.
+    #[error(
+        "the report lane permits only GET /report, POST /endorse, POST /key/next and POST /key/switch"
+    )]
     NotAReport,
 }
 
@@ -70,8 +74,11 @@ pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Re
         Lane::Controller => no_impersonation(headers)?,
         Lane::Report => {
             no_impersonation(headers)?;
-            let own = (method, uri.path());
-            let ours = own == (&Method::GET, REPORT_PATH) || own == (&Method::POST, ENDORSE_PATH);
+            let ours = match uri.path() {
+                REPORT_PATH => method == Method::GET,
+                ENDORSE_PATH | NEXT_KEY_PATH | SWITCH_KEY_PATH => method == Method::POST,
+                _ => false,
+            };
             if !ours || uri.query().is_some() {
                 return Err(Refused::NotAReport);
             }

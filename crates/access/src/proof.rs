@@ -103,6 +103,15 @@ pub fn node_connect_message(
     )
 }
 
+/// Returns the message that an agent signs with its new key. Contains the key that authenticated the
+/// tunnel, so that the signature is valid only for the replacement of this key.
+pub fn next_key_message(cluster: &ClusterUid, current: &PublicKey, next: &PublicKey) -> Vec<u8> {
+    message(
+        "drover-next-key-v1",
+        &[cluster.as_str().as_bytes(), &current.0, &next.0],
+    )
+}
+
 fn message(purpose: &str, parts: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     for part in std::iter::once(purpose.as_bytes()).chain(parts.iter().copied()) {
@@ -138,6 +147,7 @@ mod tests {
             connect_message(&a, "nonce2", "pod-0"),
             connect_message(&a, "noncep", "od-0"),
             register_message(&a, &public, "nonce"),
+            next_key_message(&a, &other, &public),
         ] {
             assert_eq!(
                 public.verify(&message, &signature),

@@ -14,6 +14,7 @@ mod node;
 pub mod notice;
 pub mod pin;
 pub mod register;
+pub mod rotation;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;

@@ -21,8 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use drover_access::proof::PublicKey;
-use drover_api::agent::{LANE_HEADER, Lane, NodeClass};
+use drover_api::agent::{LANE_HEADER, Lane};
 use drover_api::ids::ClusterUid;
 use drover_tunnel::{BoxError, Limits, OpenOptions, SendError, ServerBudget, Tunnel};
 use http::{HeaderName, HeaderValue, Request, Response};
@@ -36,7 +35,7 @@ use self::client::TunnelService;
 use self::cluster::ClusterTunnels;
 pub use self::cluster::{ActiveAgent, SwitchReason};
 use self::entry::TunnelEntry;
-pub use self::source::{AttachedAgent, TunnelSource};
+pub use self::source::{AttachedAgent, BoundKey, TunnelSource};
 use drover_telemetry::Metrics;
 
 /// Maximum number of tunnels of a cluster's agent. When the agent has this number of tunnels, a new
@@ -215,20 +214,25 @@ impl Tunnels {
     ///
     /// Call this method inside a tokio runtime. A replica has one tunnel. A new connection of the
     /// replica replaces the previous connection, even if the server has not detected the end of the
-    /// previous connection. An agent has at most eight tunnels, and node agents have at most three. A
+    /// previous connection. If the replica proved a new key, the open streams of the previous tunnel
+    /// continue. An agent has at most eight tunnels, and node agents have at most three. A
     /// new tunnel beyond these numbers replaces the oldest tunnel of the agent or of the node agents.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
         let displaced = {
             let mut clusters = self.0.clusters.write();
-            let entries = clusters.entry(cluster.clone()).or_default();
+            let new = || Arc::new(ClusterTunnels::new(self.0.metrics.clone()));
+            let entries = clusters.entry(cluster.clone()).or_insert_with(new);
             entries.take(Arc::clone(&entry))
         };
         self.0.metrics.tunnels.inc();
         for (displaced, reason) in displaced {
             self.gone(&displaced);
-            displaced.tunnel.close(reason);
+            match reason {
+                Some(reason) => displaced.tunnel.close(reason),
+                None => displaced.replace(),
+            }
         }
         self.changed(&cluster);
         let (tunnels, uid) = (self.clone(), cluster.clone());
@@ -237,6 +241,7 @@ impl Tunnels {
                 .probe(|before, after| tunnels.health_changed(&uid, &entry, before, after))
                 .await;
             tunnels.detach(&uid, entry.id);
+            entry.drain().await;
         });
         AttachGuard {
             tunnels: self.clone(),
@@ -279,22 +284,23 @@ impl Tunnels {
         Ok(SelectedTunnel { entry })
     }
 
-    /// Closes the tunnels of node agents for which `allowed` returns false. The arguments of `allowed`
-    /// are the node's name and class and the key that the node agent proved.
-    pub fn retain_nodes(
-        &self,
-        cluster: &ClusterUid,
-        allowed: impl Fn(&str, NodeClass, &PublicKey) -> bool,
-    ) {
+    /// Closes the tunnels of agents for which `allowed` returns false.
+    pub fn retain(&self, cluster: &ClusterUid, allowed: impl Fn(&AttachedAgent) -> bool) {
         let entries = self.of(cluster);
         for entry in entries.iter().flat_map(|entries| entries.entries()) {
-            if let TunnelSource::Node { node, class, key } = &entry.agent.source
-                && !allowed(node, *class, key)
-            {
-                let reason = "the node agent's key is no longer valid";
-                entry.tunnel.close(reason);
+            if !allowed(&entry.agent) {
+                entry.tunnel.close("the agent's key is no longer valid");
             }
         }
+    }
+
+    /// Returns all tunnels of a cluster, oldest first, with their agents.
+    pub fn select_all(&self, cluster: &ClusterUid) -> Vec<(AttachedAgent, SelectedTunnel)> {
+        let entries = self.of(cluster);
+        let entries = entries.iter().flat_map(|entries| entries.entries());
+        entries
+            .map(|entry| (entry.agent.clone(), SelectedTunnel { entry }))
+            .collect()
     }
 
     /// Sends one request to a cluster on a lane. The path of the request is the API path in the

@@ -1,6 +1,7 @@
 //! The connection of an agent to the server: registers the key, connects, proves the key, serves
 //! the tunnel, and reconnects.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drover_access::proof;
+use drover_access::proof::{self, PublicKey};
 use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
 use drover_tunnel::protocol::{self, Version, VersionError};
 use drover_tunnel::reconnect::{Policy, Session, Sessions};
@@ -22,15 +23,15 @@ use thiserror::Error;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::binding::{BindingError, ServerBinding};
+use crate::enrollment::Enrollment;
 use crate::error_chain::error_chain;
 use crate::lanes::{Lanes, TunnelContext};
 use crate::memory::TunnelMemory;
-use crate::registration::{
-    Membership, ReadBindingError, Registrar, RegistrationError, Store, StoreError,
-};
+use crate::registration::{Membership, ReadBindingError, RegistrationError, StoreError};
+use crate::rotation::{KeyRotation, TunnelKeys};
 use crate::server::{CallError, DialError, Proxy, Server};
 use crate::status::StatusPublisher;
 
@@ -38,6 +39,8 @@ use crate::status::StatusPublisher;
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Reason in the server's response if the Cluster exists but has no bound key.
 const NOT_REGISTERED: &str = "NotRegistered";
+/// Reasons in the server's response if a different key is bound.
+const OTHER_KEY_BOUND: [&str; 2] = ["KeyReplaced", "ForeignKey"];
 
 /// The reason why the agent has no tunnel: the agent cannot open a tunnel, or the tunnel closed
 /// with an error.
@@ -82,15 +85,17 @@ impl ConnectError {
     /// Returns the PascalCase reason, which is stable across releases.
     pub fn reason(&self) -> &str {
         match self {
+            Self::Registration(
+                RegistrationError::Key(_)
+                | RegistrationError::Store(StoreError::Key(_))
+                | RegistrationError::File { .. },
+            ) => "KeyUnusable",
             Self::Store(_) | Self::Registration(RegistrationError::Store(_)) => {
                 "OwnClusterUnavailable"
             }
             Self::Binding(_) => "ManifestIncomplete",
             Self::Registration(RegistrationError::Call(error)) | Self::Call(error) => {
                 error.reason()
-            }
-            Self::Registration(RegistrationError::Key(_) | RegistrationError::File { .. }) => {
-                "KeyUnusable"
             }
             Self::Registration(RegistrationError::OtherNode { .. }) => "OtherNode",
             Self::Registration(RegistrationError::MalformedToken) => "TokenMalformed",
@@ -103,54 +108,6 @@ impl ConnectError {
     }
 }
 
-/// The source of the server's address and of the credential for a connection.
-///
-/// [`Store`] implements this trait for the cluster agent. The binding is in a ConfigMap, the key is
-/// in a Secret, and a registration token registers the key.
-pub trait Enrollment: Send + Sync {
-    /// Returns the server to connect to.
-    fn binding(&self) -> impl Future<Output = Result<ServerBinding, ReadBindingError>> + Send;
-
-    /// Returns the registered key. Registers the key if necessary.
-    ///
-    /// `trust_record` is false after the server rejected the registration in the agent's record.
-    fn enroll(
-        &self,
-        binding: &ServerBinding,
-        server: &Server,
-        trust_record: bool,
-    ) -> impl Future<Output = Result<Membership, RegistrationError>> + Send;
-
-    /// Deletes credentials that can be used once and that the agent has already used. A connected
-    /// agent calls this method regularly.
-    fn clean_up(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
-}
-
-impl Enrollment for Store {
-    async fn binding(&self) -> Result<ServerBinding, ReadBindingError> {
-        Self::binding(self).await
-    }
-
-    async fn enroll(
-        &self,
-        binding: &ServerBinding,
-        server: &Server,
-        trust_record: bool,
-    ) -> Result<Membership, RegistrationError> {
-        let registrar = Registrar {
-            store: self,
-            binding,
-            server,
-            trust_record,
-        };
-        registrar.run().await
-    }
-
-    async fn clean_up(&self) -> Result<(), StoreError> {
-        self.delete_registration_token().await
-    }
-}
-
 /// An open tunnel, and the registered key that authenticated its connection.
 struct OpenTunnel {
     binding: Arc<ServerBinding>,
@@ -159,13 +116,41 @@ struct OpenTunnel {
     protocol: Version,
 }
 
+/// A tunnel whose requests a task serves.
+struct ServedTunnel {
+    binding: Arc<ServerBinding>,
+    /// The key that authenticated the tunnel.
+    key: PublicKey,
+    /// Token whose cancellation ends the tunnel after its requests.
+    ended: CancellationToken,
+    task: AbortOnDropHandle<Result<(), ServeError>>,
+}
+
+impl ServedTunnel {
+    /// Waits until the tunnel has closed.
+    async fn closed(&mut self) -> Result<(), ConnectError> {
+        match (&mut self.task).await.map_err(JoinError::try_into_panic) {
+            Ok(served) => Ok(served?),
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // The runtime has ended the task, because the program ends.
+            Err(Err(_)) => Ok(()),
+        }
+    }
+}
+
+/// Pause after a failed attempt to open a tunnel with a new key.
+const SWITCH_PAUSE: Duration = Duration::from_secs(5);
+/// Maximum number of tunnels with replaced keys. The server closes such a tunnel when its last request
+/// has ended.
+const MAX_REPLACED: usize = 4;
+
 /// The connection of one replica to the server.
 #[derive(Debug)]
 pub struct Connection<E> {
     /// Name of the pod. The server distinguishes replicas by this name.
     pub name: String,
     /// The source of the server's address and of the agent's key.
-    pub enrollment: E,
+    keys: Arc<KeyRotation<E>>,
     /// The handler of tunnelled requests.
     pub lanes: Arc<Lanes>,
     /// The publisher of the connection's status.
@@ -182,13 +167,13 @@ pub struct Connection<E> {
     pub shutdown: CancellationToken,
 }
 
-impl<E: Enrollment> Connection<E> {
+impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
     /// Creates a connection that offers every protocol version of this build. The connection uses
     /// no proxy and has no memory limit.
     pub fn new(name: String, enrollment: E, lanes: Lanes, shutdown: CancellationToken) -> Self {
         Self {
             name,
-            enrollment,
+            keys: Arc::new(KeyRotation::new(enrollment)),
             lanes: Arc::new(lanes),
             status: StatusPublisher::default(),
             protocols: Version::KNOWN.to_vec(),
@@ -210,11 +195,12 @@ impl<E: Enrollment> Connection<E> {
     /// Opens tunnels in sequence, with a random pause after each tunnel.
     async fn reconnect(&self) {
         let mut trust_record = true;
+        let mut replaced = VecDeque::new();
         let mut sessions = Sessions::new(Policy::default(), self.shutdown.clone());
         while let Some(session) = sessions.next(random_fraction()).await {
-            let result = self.session(trust_record, session).await;
+            let result = self.session(trust_record, session, &mut replaced).await;
             if self.shutdown.is_cancelled() {
-                return;
+                break;
             }
             let (reason, message) = match &result {
                 Ok(()) => ("TunnelClosed", "the server closed the tunnel".to_owned()),
@@ -224,13 +210,19 @@ impl<E: Enrollment> Connection<E> {
             trust_record = reason != NOT_REGISTERED;
             self.status.publish(false, reason, message);
         }
+        for mut tunnel in replaced {
+            // The agent stops, so the reason of the end is not relevant.
+            let _ = tunnel.closed().await;
+        }
     }
 
-    /// Opens a tunnel and serves it until it ends.
+    /// Opens a tunnel and serves it until it ends. When the server has replaced the key, opens a new
+    /// tunnel, and adds the previous tunnel to `replaced`, so that its open streams continue.
     async fn session(
         &self,
         trust_record: bool,
         mut session: Session<'_>,
+        replaced: &mut VecDeque<ServedTunnel>,
     ) -> Result<(), ConnectError> {
         let tunnel = tokio::select! {
             // Boxed, because the open tunnel does not need the memory of this future.
@@ -238,6 +230,50 @@ impl<E: Enrollment> Connection<E> {
             () = self.shutdown.cancelled() => return Ok(()),
         };
         session.opened();
+        let mut served = self.serve(tunnel);
+        let mut pause = Duration::ZERO;
+        loop {
+            let (binding, key) = (Arc::clone(&served.binding), served.key.clone());
+            let switched = async {
+                tokio::time::sleep(pause).await;
+                self.keys.switched_from(&key).await;
+            };
+            tokio::select! {
+                closed = served.closed() => return closed,
+                () = self.binding_change(&binding) => {
+                    served.ended.cancel();
+                    return served.closed().await;
+                }
+                () = switched => {}
+            }
+            let connected = tokio::select! {
+                connected = Box::pin(self.connect(true)) => connected,
+                () = self.shutdown.cancelled() => return served.closed().await,
+            };
+            match connected {
+                Ok(tunnel) => {
+                    pause = Duration::ZERO;
+                    self.keys.finish();
+                    replaced.retain(|tunnel| !tunnel.task.is_finished());
+                    if replaced.len() == MAX_REPLACED {
+                        replaced.pop_front();
+                    }
+                    replaced.push_back(std::mem::replace(&mut served, self.serve(tunnel)));
+                }
+                Err(error) => {
+                    pause = SWITCH_PAUSE;
+                    let error = error_chain(&error);
+                    warn!(
+                        error,
+                        "failed to open a tunnel with the new key; will retry"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Starts the task that serves a tunnel until the server closes it or the agent stops.
+    fn serve(&self, tunnel: OpenTunnel) -> ServedTunnel {
         let message = format!(
             "connected to {} as cluster {:?}, protocol {}",
             tunnel.binding.authority(),
@@ -245,17 +281,18 @@ impl<E: Enrollment> Connection<E> {
             tunnel.protocol
         );
         self.status.publish(true, "Connected", message);
-        self.serve(tunnel).await
-    }
-
-    /// Serves the tunnel until the server closes it, the agent stops or the binding changes.
-    async fn serve(&self, tunnel: OpenTunnel) -> Result<(), ConnectError> {
         let ended = self.shutdown.child_token();
         let closed = CancellationToken::new();
-        let _closed_on_return = closed.clone().drop_guard();
+        let closed_on_return = closed.clone().drop_guard();
+        let key = tunnel.member.key.public().clone();
+        let keys = TunnelKeys {
+            rotation: Arc::clone(&self.keys),
+            member: Arc::new(tunnel.member),
+        };
         let context = Arc::new(TunnelContext {
             protocol: tunnel.protocol,
             closed,
+            keys: Arc::new(keys),
         });
         let lanes = Arc::clone(&self.lanes);
         let service = service_fn(move |request: Request<Incoming>| {
@@ -264,35 +301,32 @@ impl<E: Enrollment> Connection<E> {
         });
         let options = self.memory.as_ref();
         let options = options.map_or_else(ServeOptions::default, TunnelMemory::options);
-        // A separate task, because this future can be part of the main thread's future. Each poll
-        // of that future needs two context switches, and runs before the requests' tasks, so that
+        // A separate task, because the session's future can be part of the main thread's future. Each
+        // poll of that future needs two context switches, and runs before the requests' tasks, so that
         // their frames would not be sent together.
-        let served = tokio::spawn(serve(tunnel.stream, service, options, ended.clone()));
-        let mut served = AbortOnDropHandle::new(served);
-        let result = tokio::select! {
-            result = &mut served => result,
-            () = self.binding_change(&tunnel.binding) => {
-                ended.cancel();
-                served.await
-            }
-        };
-        match result.map_err(JoinError::try_into_panic) {
-            Ok(served) => Ok(served?),
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // The runtime has ended the task, because the program ends.
-            Err(Err(_)) => Ok(()),
+        let serving = serve(tunnel.stream, service, options, ended.clone());
+        let task = tokio::spawn(async move {
+            let served = serving.await;
+            drop(closed_on_return);
+            served
+        });
+        ServedTunnel {
+            binding: tunnel.binding,
+            key,
+            ended,
+            task: AbortOnDropHandle::new(task),
         }
     }
 
     /// Reads the binding, registers if needed, and opens a tunnel.
     async fn connect(&self, trust_record: bool) -> Result<OpenTunnel, ConnectError> {
-        let binding = Arc::new(self.enrollment.binding().await?);
+        let binding = Arc::new(self.keys.enrollment.binding().await?);
         let server = Server::new(Arc::clone(&binding))?
             .dialled_from(self.source)
             .dialled_through(self.proxy.clone());
-        let enrolled = self.enrollment.enroll(&binding, &server, trust_record);
+        let enrolled = self.keys.enrollment.enroll(&binding, &server, trust_record);
         let member = enrolled.await?;
-        let (stream, protocol) = self.open(&server, &member).await?;
+        let (stream, protocol, member) = self.open_with_bound_key(&server, member).await?;
         Ok(OpenTunnel {
             binding,
             member,
@@ -305,12 +339,12 @@ impl<E: Enrollment> Connection<E> {
     async fn binding_change(&self, binding: &ServerBinding) {
         loop {
             tokio::time::sleep(BINDING_POLL_INTERVAL).await;
-            match self.enrollment.binding().await {
+            match self.keys.enrollment.binding().await {
                 Ok(current) if current != *binding => return,
                 // An administrator may have applied the manifest again, with a token that is not
                 // needed.
                 Ok(_) => {
-                    if let Err(error) = self.enrollment.clean_up().await {
+                    if let Err(error) = self.keys.enrollment.clean_up().await {
                         debug!(%error, "cannot delete the registration token; will retry");
                     }
                 }
@@ -318,6 +352,35 @@ impl<E: Enrollment> Connection<E> {
                                               connection"),
             }
         }
+    }
+
+    /// Opens a tunnel with the stored key that the server has bound.
+    ///
+    /// This is usually the present key. A crash during the replacement of the key, or the restore of a
+    /// backup of the hub, can leave a different key bound.
+    async fn open_with_bound_key(
+        &self,
+        server: &Server,
+        mut member: Membership,
+    ) -> Result<(Stream, Version, Membership), ConnectError> {
+        let mut others = std::mem::take(&mut member.other_keys).into_iter();
+        let mut refused = match self.open(server, &member).await {
+            Ok((stream, version)) => return Ok((stream, version, member)),
+            Err(error) => error,
+        };
+        while OTHER_KEY_BOUND.contains(&refused.reason()) {
+            let Some(other) = others.next() else { break };
+            member.key = other;
+            match self.open(server, &member).await {
+                Ok((stream, version)) => {
+                    let key = member.key.public();
+                    self.keys.enrollment.switch_key(key).await?;
+                    return Ok((stream, version, member));
+                }
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
     }
 
     async fn open(

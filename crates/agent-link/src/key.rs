@@ -1,6 +1,8 @@
 //! The Ed25519 key of an agent. The key is the agent's long-lived credential, and the replicas of a
 //! cluster agent share it.
 
+use std::sync::Arc;
+
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -67,6 +69,16 @@ impl AgentKey {
     pub fn sign(&self, message: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(message))
     }
+}
+
+/// The stored keys of an agent.
+#[derive(Clone, Debug)]
+pub struct StoredKeys {
+    /// The key for new connections.
+    pub current: Arc<AgentKey>,
+    /// The keys that the server can have bound instead: first the next key, if the server has
+    /// requested one, then the replaced key.
+    pub others: Vec<Arc<AgentKey>>,
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use drover_access::guard::{self, Refused};
 use drover_access::headers::strip_hop_by_hop;
-use drover_api::agent::{LANE_HEADER, Lane, REFUSED_HEADER};
+use drover_api::agent::{LANE_HEADER, Lane, NEXT_KEY_PATH, REFUSED_HEADER, SWITCH_KEY_PATH};
 use drover_tunnel::protocol::Version;
 use drover_tunnel::upgrade::{self, RelayError};
 use futures::future::BoxFuture;
@@ -36,6 +36,8 @@ pub struct TunnelContext {
     pub protocol: Version,
     /// Token that the agent cancels when the tunnel closes, to stop all tasks of the tunnel.
     pub closed: CancellationToken,
+    /// Handler of requests for the key of the tunnel's agent.
+    pub keys: Arc<dyn LaneHandler>,
 }
 
 /// Responds to the requests on one lane. The agent does not forward these requests to the API
@@ -72,7 +74,10 @@ impl Lanes {
     ) -> Response<Body> {
         match guard::admit(request.method(), request.uri(), request.headers()) {
             Err(refused) => self.refuse(&request, refused),
-            Ok(Lane::Report) => self.report.handle(tunnel, request).await,
+            Ok(Lane::Report) => match request.uri().path() {
+                NEXT_KEY_PATH | SWITCH_KEY_PATH => tunnel.keys.handle(tunnel, request).await,
+                _ => self.report.handle(tunnel, request).await,
+            },
             Ok(lane) => self.forward(tunnel, lane, request).await,
         }
     }

@@ -5,12 +5,13 @@
 //! credential or an address from the server. *Never* forwards a request to a target other than the
 //! API server of its own cluster.
 //!
-//! An agent consists of a [`connection::Connection`], a [`connection::Enrollment`] and
+//! An agent consists of a [`connection::Connection`], a [`enrollment::Enrollment`] and
 //! [`lanes::Lanes`]. The enrollment supplies the server's address and the key. The lanes serve the
 //! tunnelled requests.
 
 pub mod binding;
 pub mod connection;
+pub mod enrollment;
 mod error_chain;
 pub mod key;
 pub mod lanes;
@@ -18,6 +19,7 @@ pub mod memory;
 pub mod probes;
 pub mod program;
 pub mod registration;
+mod rotation;
 pub mod server;
 pub mod status;
 pub mod upstream;

@@ -12,7 +12,8 @@ use tracing_subscriber::EnvFilter;
 use drover_api::client_error::ClientError;
 use drover_tunnel::memory::{MemoryLimit, MemorySize};
 
-use crate::connection::{Connection, Enrollment};
+use crate::connection::Connection;
+use crate::enrollment::Enrollment;
 use crate::memory::TunnelMemory;
 use crate::probes::Probes;
 use crate::server::Proxy;

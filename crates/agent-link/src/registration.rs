@@ -21,7 +21,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use crate::binding::ServerBinding;
-use crate::key::{AgentKey, KeyError};
+use crate::key::{AgentKey, KeyError, StoredKeys};
 use crate::server::{CallError, Server};
 pub use store::{
     KEY_SECRET, REGISTRATION_SECRET, ReadBindingError, RegistrationRecord, Store, StoreError,
@@ -89,6 +89,8 @@ pub struct Membership {
     pub node: Option<String>,
     /// The agent's key that the server has bound to the Cluster or to the node.
     pub key: Arc<AgentKey>,
+    /// Other stored keys, of which the server can have bound one instead.
+    pub other_keys: Vec<Arc<AgentKey>>,
 }
 
 /// State of the registration. Each state contains the input of its next step.
@@ -96,10 +98,10 @@ pub struct Membership {
 pub enum Step {
     /// The initial state, in which no key is loaded.
     Start,
-    /// The key is stored in the agent's cluster.
+    /// The keys are stored in the agent's cluster.
     KeyLoaded {
-        /// The key that all replicas share.
-        key: Arc<AgentKey>,
+        /// The keys that all replicas share.
+        keys: StoredKeys,
         /// The record of an earlier registration, or `None` if the Secret contains no record.
         record: Option<RegistrationRecord>,
     },
@@ -149,16 +151,13 @@ impl Registrar<'_> {
     pub async fn advance(&self, step: Step) -> Result<Step, RegistrationError> {
         Ok(match step {
             Step::Start => {
-                let (stored, record) = self.store.key_or_create(AgentKey::generate).await?;
-                Step::KeyLoaded {
-                    key: Arc::new(AgentKey::from_pkcs8(&stored)?),
-                    record,
-                }
+                let (keys, record) = self.store.keys_or_create().await?;
+                Step::KeyLoaded { keys, record }
             }
-            Step::KeyLoaded { key, record } => match self.recorded(&key, record) {
+            Step::KeyLoaded { keys, record } => match self.recorded(&keys, record) {
                 Some(membership) => Step::Recorded(membership),
                 None => Step::Unregistered {
-                    key,
+                    key: keys.current,
                     token: self.store.registration_token().await?,
                 },
             },
@@ -184,7 +183,7 @@ impl Registrar<'_> {
     /// manifest. An administrator can apply a manifest for a different Cluster.
     fn recorded(
         &self,
-        key: &Arc<AgentKey>,
+        keys: &StoredKeys,
         record: Option<RegistrationRecord>,
     ) -> Option<Membership> {
         let record = record
@@ -193,7 +192,8 @@ impl Registrar<'_> {
             cluster_name: record.cluster_name,
             cluster_uid: record.cluster_uid,
             node: None,
-            key: Arc::clone(key),
+            key: Arc::clone(&keys.current),
+            other_keys: keys.others.clone(),
         })
     }
 
@@ -232,6 +232,7 @@ impl Registrar<'_> {
             cluster_uid: answer.cluster_uid,
             node: None,
             key,
+            other_keys: Vec::new(),
         })
     }
 }

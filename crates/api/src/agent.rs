@@ -7,6 +7,10 @@
 //!
 //! A node agent sends `POST /v1/agent/node` instead of the registration. The server forwards the node
 //! agent's token to the cluster agent ([`ENDORSE_PATH`]), which verifies the token.
+//!
+//! The server replaces a bound key through a tunnel that the key has authenticated. The agent creates
+//! a new key ([`NEXT_KEY_PATH`]), the server binds it, and then the agent opens a new tunnel with the
+//! new key ([`SWITCH_KEY_PATH`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +33,12 @@ pub const REPORT_PATH: &str = "/report";
 /// Path on the report lane at which the cluster agent verifies the token of a node agent. The body is
 /// an [`EndorseRequest`], and the response is an [`Endorsement`].
 pub const ENDORSE_PATH: &str = "/endorse";
+/// Path on the report lane at which an agent creates and stores a new key. The request has no body,
+/// and the response is a [`NextKey`].
+pub const NEXT_KEY_PATH: &str = "/key/next";
+/// Path on the report lane at which an agent starts to use a stored key. The body is a
+/// [`SwitchKeyRequest`], and the response has no body. The agent then opens a new tunnel.
+pub const SWITCH_KEY_PATH: &str = "/key/switch";
 /// Audience of the service account token with which a node agent proves its node. The API server does
 /// not accept a token with this audience.
 pub const NODE_TOKEN_AUDIENCE: &str = "drover-node-agent";
@@ -219,6 +229,24 @@ impl std::fmt::Debug for EndorseRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EndorseRequest").finish_non_exhaustive()
     }
+}
+
+/// Response to a request to [`NEXT_KEY_PATH`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NextKey {
+    /// Ed25519 public key of the new key, base64 of 32 bytes.
+    pub public_key: String,
+    /// Signature of the new key over `drover_access::proof::next_key_message`, base64 of 64 bytes.
+    pub signature: String,
+}
+
+/// Body of a request to [`SWITCH_KEY_PATH`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SwitchKeyRequest {
+    /// Ed25519 public key that the server has bound, base64 of 32 bytes.
+    pub public_key: String,
 }
 
 /// The node of a node agent's pod, as the cluster's API server names it in the review of the pod's

@@ -18,6 +18,9 @@ pub const NODES_HEALTHY: &str = "NodesHealthy";
 /// Condition of a Cluster: the tokens are in the cluster, and its API servers call the webhooks of the
 /// authorized endpoint.
 pub const AUTHORIZED_ENDPOINT_READY: &str = "AuthorizedEndpointReady";
+/// Condition of a Cluster whose server has not yet replaced a key that is due: the keys of the agents are
+/// current.
+pub const KEYS_CURRENT: &str = "KeysCurrent";
 /// Condition of a Cluster that is being deleted: the cluster does not contain objects that Drover
 /// applied.
 pub const CLEANED_UP: &str = "CleanedUp";

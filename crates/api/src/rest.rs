@@ -346,6 +346,9 @@ wire! {
         /// Version and rollout of the cluster's agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentStatus>,
+        /// Time at which the server bound the key of the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key_bound_at: Option<Timestamp>,
         /// The agent or node agent that the server uses, and the previous ones.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         connection: Option<ConnectionStatus>,
@@ -368,14 +371,23 @@ wire! {
     }
 }
 wire! {
+    /// Response to a request for new keys of a cluster's agents.
+    KeyRotation {
+        /// Time of the request. The server replaces all keys that it bound before this time.
+        requested_at: Timestamp,
+    }
+}
+wire! {
     /// A node that can have a tunnel of its node agent.
     NodeAgentView {
         /// Name of the node.
         node: String,
         /// Class of the node.
         class: NodeClass,
-        /// True if the agent has verified the node agent, so that the node agent can have a tunnel.
-        verified: bool,
+        /// Time at which the server bound the key of the node agent. Absent until the agent has verified
+        /// the node agent, so that the node agent can have a tunnel.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key_bound_at: Option<Timestamp>,
     }
 }
 impl From<NodeAgentStatus> for NodeAgentView {
@@ -383,7 +395,7 @@ impl From<NodeAgentStatus> for NodeAgentView {
         Self {
             node: status.node,
             class: status.class,
-            verified: status.key.is_some(),
+            key_bound_at: status.key.map(|key| key.bound_at.0),
         }
     }
 }
@@ -416,6 +428,7 @@ impl ClusterView {
             usage: status.usage.into(),
             components: status.components,
             agent: status.agent,
+            key_bound_at: status.registration.map(|key| key.bound_at.0),
             connection: status.connection,
             node_agents: status
                 .node_agents

@@ -2,11 +2,13 @@
 //!
 //! The cluster controllers use the UID of a Cluster as key and share the facts about the cluster
 //! (`managed`). There is one cluster controller each for the report stream, access, projects, agent
-//! upgrades, the nodes with a tunnel, the authorized endpoint, the status, and removal. All other controllers have a single key, for example
+//! upgrades, the nodes with a tunnel, the keys of agents, the authorized endpoint, the status, and
+//! removal. All other controllers have a single key, for example
 //! `credentials`, `roles` and `bindings`, which write the conditions of users, tokens, roles and
 //! bindings.
 
 mod access;
+mod agent_keys;
 pub mod agent_status;
 mod bindings;
 mod changes;
@@ -39,6 +41,7 @@ use futures::StreamExt as _;
 use parking_lot::Mutex;
 
 use self::access::reconciler::Access;
+use self::agent_keys::AgentKeys;
 use self::cluster::reports::AgentReports;
 use self::cluster::status::ClusterStatuses;
 use self::endpoint::Endpoints;
@@ -93,6 +96,7 @@ struct Triggers {
     upgrade: Trigger<ClusterUid>,
     removal: Trigger<ClusterUid>,
     tunnel_nodes: Trigger<ClusterUid>,
+    agent_keys: Trigger<ClusterUid>,
     endpoint: Trigger<ClusterUid>,
 }
 
@@ -144,6 +148,13 @@ impl Triggers {
                 backoff: Backoff::new(second, Duration::from_secs(20)),
                 ..Options::new("tunnel-nodes")
             }),
+            agent_keys: runtime.trigger(Options {
+                concurrency: CONCURRENCY,
+                timeout: Some(Duration::from_mins(3)),
+                cooldown: COOLDOWN,
+                backoff: Backoff::new(second, Duration::from_secs(20)),
+                ..Options::new("agent-keys")
+            }),
             endpoint: runtime.trigger(Options {
                 concurrency: CONCURRENCY,
                 timeout: Some(Duration::from_mins(2)),
@@ -161,6 +172,7 @@ impl Triggers {
             &self.upgrade,
             &self.removal,
             &self.tunnel_nodes,
+            &self.agent_keys,
             &self.endpoint,
         ] {
             trigger.enqueue(uid.clone());
@@ -255,6 +267,10 @@ impl Controllers {
             self.run_one(Controller::new(
                 triggers.tunnel_nodes.clone(),
                 TunnelNodes(self.clone())
+            )),
+            self.run_one(Controller::new(
+                triggers.agent_keys.clone(),
+                AgentKeys(self.clone())
             )),
             self.run_one(Controller::new(
                 triggers.endpoint.clone(),

@@ -65,6 +65,7 @@ struct Facts {
     access: AccessState,
     endpoint: EndpointProgress,
     upgrade: Upgrade,
+    key_error: Option<String>,
 }
 
 /// The progress of an agent upgrade, with the time of the request. [`UpgradeState`] has the time
@@ -194,6 +195,16 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
+    /// Records why the last attempt to replace keys failed.
+    pub(super) fn set_key_error(&self, error: Option<String>) {
+        let mut facts = self.state.facts.lock();
+        if facts.key_error != error {
+            facts.key_error = error;
+            drop(facts);
+            self.trigger_status();
+        }
+    }
+
     /// Sets the access state from Applied to Pending because the hub's roles changed.
     pub(super) fn set_access_pending(&self) {
         let mut facts = self.state.facts.lock();
@@ -252,6 +263,7 @@ impl ManagedCluster {
             silence: facts.reported_at.map(|at| at.elapsed()),
             access: facts.access.clone(),
             endpoint: facts.endpoint.clone(),
+            key_error: facts.key_error.clone(),
             settling: self.is_settling(),
             upgrade: match &facts.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,

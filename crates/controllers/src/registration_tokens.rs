@@ -97,6 +97,7 @@ mod tests {
             cluster.status = token_id.map(|id| ClusterStatus {
                 registration: Some(Registration {
                     public_key: "k".into(),
+                    previous_key: None,
                     bound_at: Time(at(0)),
                     token_id: id.into(),
                 }),

@@ -1,10 +1,8 @@
-//! Tells the node agents of a cluster which nodes are selected for tunnels, and closes the tunnels of
-//! node agents whose key is no longer valid.
+//! Tells the node agents of a cluster which nodes are selected for tunnels.
 
 use std::time::Duration;
 
-use drover_access::proof::PublicKey;
-use drover_api::agent::{Lane, NodeClass};
+use drover_api::agent::Lane;
 use drover_api::group::{AGENT_NAMESPACE, SERVER_FIELD_MANAGER, TUNNEL_NODES};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
@@ -18,7 +16,6 @@ use tokio::time::Instant;
 
 use super::Controllers;
 use super::managed::{ManagedCluster, NodeSelection, WrittenSelection};
-use drover_agent_gateway::registration::decide::node_agent;
 use drover_agent_gateway::registration::manifest::{labels, worker_tunnels};
 use drover_apply::{ApplyError, call, is_conflict, unless_gone};
 
@@ -57,13 +54,6 @@ async fn reconcile(managed: &ManagedCluster) -> Result<Action, ApplyError> {
     let Some(cluster) = managed.object() else {
         return Ok(Action::await_change());
     };
-    let tunnels = &managed.controllers.tunnels;
-    let is_bound = |node: &str, class: NodeClass, proved: &PublicKey| {
-        let agent = node_agent(&cluster, node).filter(|agent| agent.class == class);
-        let bound = agent.and_then(|agent| agent.key.as_ref());
-        bound.is_some_and(|bound| bound.public_key == proved.encode())
-    };
-    tunnels.retain_nodes(&managed.uid, is_bound);
     if !managed.is_connected() {
         return Ok(Action::await_change());
     }
@@ -75,6 +65,7 @@ async fn reconcile(managed: &ManagedCluster) -> Result<Action, ApplyError> {
     {
         return Ok(Action::requeue(wait));
     }
+    let tunnels = &managed.controllers.tunnels;
     let client = tunnels.client(&managed.uid, Lane::Controller);
     match write(&client, &selection).await {
         Ok(()) => {}

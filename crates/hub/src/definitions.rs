@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "GJo/d0P4G2MVJqFp9hxbqq+PhtCn9Bo5Rx25M3ZZVaM=";
+    const DIGEST: &str = "tTa7tsFT1YioPo6mFNricjbJ9dy5Fhi9rSR98u0u2RY=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {

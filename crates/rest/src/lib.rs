@@ -12,6 +12,7 @@ mod caller;
 mod clusters;
 mod document;
 mod endpoint;
+mod key_rotation;
 mod kubeconfig;
 mod page;
 mod projects;
@@ -132,6 +133,7 @@ fn declared() -> Routes<RestState> {
         .add(Right::Role, routes!(clusters::create))
         .add(Right::User, routes!(clusters::read, clusters::delete))
         .add(Right::User, routes!(endpoint::read, endpoint::patch))
+        .add(Right::User, routes!(key_rotation::request))
         .add(
             Right::User,
             routes!(members::list_of_cluster, members::add_to_cluster),

@@ -75,6 +75,8 @@ pub struct Metrics {
     pub clusters_connected: Gauge,
     /// Number of tunnels whose most recent probe failed.
     pub tunnels_unhealthy: Gauge,
+    /// Number of switches of new requests between a cluster's agent and its node agents.
+    pub agent_switches: Family<ReasonLabel, Counter>,
     /// Number of bytes that tunnels transferred for bodies and upgraded streams.
     tunnel_bytes: Family<DirectionLabel, Counter>,
     /// Number of requests that were retried on a different tunnel.
@@ -154,6 +156,7 @@ impl Metrics {
             tunnels: Gauge::default(),
             clusters_connected: Gauge::default(),
             tunnels_unhealthy: Gauge::default(),
+            agent_switches: Family::default(),
             tunnel_bytes: Family::default(),
             tunnel_retries: Counter::default(),
             audit_records: Counter::default(),
@@ -284,6 +287,11 @@ impl Metrics {
             "tunnels_unhealthy",
             "Tunnels whose probe fails",
             self.tunnels_unhealthy.clone(),
+        );
+        registry.register(
+            "agent_switches",
+            "Switches between the agent and node agents of a cluster, by reason",
+            self.agent_switches.clone(),
         );
         registry.register(
             "tunnel_bytes",

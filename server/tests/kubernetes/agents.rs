@@ -5,6 +5,7 @@ mod access;
 mod connection;
 mod endpoint;
 mod joining;
+mod keys;
 mod lanes;
 mod members;
 mod node_agents;

@@ -28,6 +28,8 @@ const PREFIX: &str = "cluster-key-";
 const KIND: &str = "management.drover.dev/cluster-key";
 const UID: &str = "cluster-uid";
 const NAME: &str = "cluster-name";
+/// The bound key that the claimed key replaces. Empty for a registration.
+const REPLACES: &str = "replaces";
 
 /// The result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +54,14 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
             let Some(found) = found else {
                 return Ok(Claim::Changed);
             };
-            let holder = (text(&found, UID), text(&found, NAME));
-            if Some(&holder.0) != cluster.uid().as_ref() {
+            let holder = Holder {
+                uid: text(&found, UID),
+                name: text(&found, NAME),
+                replaces: text(&found, REPLACES),
+            };
+            if Some(&holder.uid) != cluster.uid().as_ref() {
                 if may_bind(hub, key, &holder).await? {
-                    return Ok(Claim::OfOther(holder.1));
+                    return Ok(Claim::OfOther(holder.name));
                 }
                 claim.metadata.resource_version = found.resource_version();
                 match writer.replace("take a claim over", &claim).await {
@@ -72,17 +78,21 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
     Ok(Claim::Ours)
 }
 
-/// Returns true if the Cluster with this UID and name is bound to the key, or has no bound key yet.
-/// A bound key never changes.
-async fn may_bind(
-    hub: &Hub,
-    key: &PublicKey,
-    (uid, name): &(String, String),
-) -> Result<bool, HubError> {
-    let found = call("read a cluster", hub.clusters().get_opt(name)).await?;
-    let holder = found.filter(|cluster| cluster.uid().as_ref() == Some(uid));
+/// The Cluster that created a claim.
+struct Holder {
+    uid: String,
+    name: String,
+    replaces: String,
+}
+
+/// Returns true if the holder of a claim is bound to the key, has no bound key yet, or has the key that
+/// the claimed key replaces. A bound key changes only to a key whose claim names the bound key.
+async fn may_bind(hub: &Hub, key: &PublicKey, holder: &Holder) -> Result<bool, HubError> {
+    let found = call("read a cluster", hub.clusters().get_opt(&holder.name)).await?;
+    let cluster = found.filter(|cluster| cluster.uid().as_ref() == Some(&holder.uid));
     let encoded = key.encode();
-    Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
+    let may = |bound: &String| *bound == encoded || *bound == holder.replaces;
+    Ok(cluster.is_some_and(|cluster| bound_key(&cluster).is_none_or(may)))
 }
 
 /// Derives the claim's name from the key, so that a key has at most one claim.
@@ -103,6 +113,10 @@ fn claim_of(name: &str, cluster: &Cluster) -> Secret {
             cluster.uid().unwrap_or_default().into_bytes(),
         ),
         (NAME.to_owned(), cluster.name_any().into_bytes()),
+        (
+            REPLACES.to_owned(),
+            bound_key(cluster).cloned().unwrap_or_default().into_bytes(),
+        ),
     ]);
     let mut claim = secret(name, KIND, data);
     claim.metadata.owner_references = cluster.owner_ref(&()).map(|owner| vec![owner]);

@@ -144,12 +144,8 @@ async fn prove(
     let cluster =
         current_or_stored_cluster(state, &proof.cluster_uid, request.extensions()).await?;
     let signer = signer(&cluster, &proof)?;
-    if signer
-        .key
-        .verify(&signer.message, &proof.signature)
-        .is_err()
-    {
-        return Err(foreign_key(state, &cluster, &signer.source).await);
+    if !signer.has_signed(&signer.key, &proof) {
+        return Err(foreign_key(state, &cluster, &signer, &proof).await);
     }
     if let Err(error) = state.challenges.spend(&genuine, now) {
         if matches!(error, ChallengeError::Replayed) {
@@ -174,6 +170,7 @@ async fn prove(
         name: cluster.name_any(),
         agent: AttachedAgent {
             source: signer.source,
+            key: signer.key,
             replica: proof.replica,
             version: version(&proof.agent_version),
             protocol: protocol.number(),
@@ -187,39 +184,43 @@ async fn prove(
 struct Signer {
     source: TunnelSource,
     key: PublicKey,
+    /// The key that `key` replaced.
+    previous: Option<String>,
     message: Vec<u8>,
+}
+
+impl Signer {
+    fn has_signed(&self, key: &PublicKey, proof: &ConnectProof) -> bool {
+        key.verify(&self.message, &proof.signature).is_ok()
+    }
+
+    /// Returns true if the proof is signed with the key that the server has replaced.
+    fn is_previous_key(&self, proof: &ConnectProof) -> bool {
+        let previous = self.previous.as_deref().map(PublicKey::parse);
+        previous.is_some_and(|key| key.is_ok_and(|key| self.has_signed(&key, proof)))
+    }
 }
 
 /// Returns the agent that a proof names. A proof with a node requires the key of this node's agent.
 fn signer(cluster: &Cluster, proof: &ConnectProof) -> Result<Signer, Status> {
     let (uid, nonce, replica) = (&proof.cluster_uid, &proof.nonce, &proof.replica);
-    let (key, source, message) = match &proof.node {
-        None => {
-            let key = parse_key(bound_key(cluster).ok_or_else(not_registered)?)?;
-            (
-                key,
-                TunnelSource::Agent,
-                connect_message(uid, nonce, replica),
-            )
-        }
+    let (source, message) = match &proof.node {
+        None => (TunnelSource::Agent, connect_message(uid, nonce, replica)),
         Some(node) => {
-            let bound = node_agent(cluster, node).and_then(|agent| {
-                let key = &agent.key.as_ref()?.public_key;
-                Some((key, agent.class))
-            });
-            let (key, class) = bound.ok_or_else(node_not_registered)?;
-            let key = parse_key(key)?;
-            let source = TunnelSource::Node {
-                node: node.clone(),
-                class,
-                key: key.clone(),
-            };
-            (key, source, node_connect_message(uid, nonce, replica, node))
+            let agent = node_agent(cluster, node).ok_or_else(node_not_registered)?;
+            let (node, class) = (node.clone(), agent.class);
+            let message = node_connect_message(uid, nonce, replica, &node);
+            (TunnelSource::Node { node, class }, message)
         }
     };
+    let bound = source.bound_key(cluster).ok_or_else(|| match &source {
+        TunnelSource::Agent => not_registered(),
+        TunnelSource::Node { .. } => node_not_registered(),
+    })?;
     Ok(Signer {
         source,
-        key,
+        key: parse_key(&bound.public_key)?,
+        previous: bound.previous,
         message,
     })
 }
@@ -232,9 +233,15 @@ fn parse_key(bound: &str) -> Result<PublicKey, Status> {
 async fn foreign_key(
     state: &RegistrationState,
     cluster: &Cluster,
-    source: &TunnelSource,
+    signer: &Signer,
+    proof: &ConnectProof,
 ) -> Status {
-    if let Some(node) = source.node() {
+    if signer.is_previous_key(proof) {
+        let message =
+            "the proof is signed with a key that was replaced: the agent must use its new key";
+        return Status::unauthorized(message).because("", "KeyReplaced", message);
+    }
+    if let Some(node) = signer.source.node() {
         let note = format!(
             "refused a connection: it is not signed with the key of the node agent on {node}"
         );

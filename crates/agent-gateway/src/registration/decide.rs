@@ -179,6 +179,7 @@ mod tests {
         cluster.status = bound.map(|key| ClusterStatus {
             registration: Some(Registration {
                 public_key: key.encode(),
+                previous_key: None,
                 bound_at: now,
                 token_id: "t".into(),
             }),

@@ -213,6 +213,7 @@ async fn bind(
     }
     selected.key = Some(NodeAgentKey {
         public_key,
+        previous_key: None,
         bound_at: Time(Timestamp::now()),
     });
     Ok(replace_unless_changed(hub, "bind a node agent's key", &cluster).await?)

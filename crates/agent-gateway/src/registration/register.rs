@@ -166,7 +166,7 @@ pub(super) async fn token_state(
 }
 
 /// Returns the name of a different Cluster to which a key is bound.
-fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
+pub(super) fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     let encoded = key.encode();
     let clusters = hub.stores().clusters.all();
     let other = clusters.iter().find(|cluster| {
@@ -185,6 +185,7 @@ pub(super) async fn bind(
 ) -> Result<Option<Cluster>, HubError> {
     cluster.status.get_or_insert_default().registration = Some(Registration {
         public_key: key.encode(),
+        previous_key: None,
         bound_at: Time(Timestamp::now()),
         token_id,
     });

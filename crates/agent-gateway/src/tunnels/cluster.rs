@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use drover_telemetry::{Metrics, ReasonLabel};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
@@ -11,13 +12,16 @@ use super::choice::{self, Candidate, Health};
 use super::entry::TunnelEntry;
 use super::{Connected, MAX_AGENT_TUNNELS, MAX_NODE_TUNNELS, MAX_TUNNELS, NoTunnel, TunnelSource};
 
+/// A tunnel that the cluster no longer has, and the reason for closing it.
+pub(super) type Detached = (Arc<TunnelEntry>, Option<&'static str>);
+
 /// The tunnels of one cluster and the ID of the tunnel for new requests.
-#[derive(Default)]
 pub(super) struct ClusterTunnels {
     pub(super) entries: RwLock<Vec<Arc<TunnelEntry>>>,
     present: AtomicU64,
     /// The switches between agents, oldest first, at most [`MAX_SWITCHES`].
     switches: Mutex<VecDeque<ActiveAgent>>,
+    metrics: Metrics,
 }
 
 /// Maximum number of switches in memory. The status of a Cluster has as many.
@@ -63,20 +67,35 @@ impl SwitchReason {
 }
 
 impl ClusterTunnels {
-    /// Adds a tunnel. Returns each replaced tunnel with the reason for closing it.
+    pub(super) fn new(metrics: Metrics) -> Self {
+        Self {
+            entries: RwLock::default(),
+            present: AtomicU64::default(),
+            switches: Mutex::default(),
+            metrics,
+        }
+    }
+
+    /// Adds a tunnel. Returns each detached tunnel with the reason for closing it, or without a reason
+    /// if its open streams continue because the agent proved a new key.
     ///
     /// The limits of the agent and of the node agents are separate, so that a node agent cannot
     /// replace a tunnel of the agent.
-    pub(super) fn take(&self, entry: Arc<TunnelEntry>) -> Vec<(Arc<TunnelEntry>, &'static str)> {
+    pub(super) fn take(&self, entry: Arc<TunnelEntry>) -> Vec<Detached> {
         let mut entries = self.entries.write();
         let of_agent = entry.is_of_agent();
         let again = |other: &mut Arc<TunnelEntry>| {
             other.agent.source.node() == entry.agent.source.node()
                 && (!of_agent || other.agent.replica == entry.agent.replica)
         };
+        let key = &entry.agent.key;
+        let reason = |other: &TunnelEntry| {
+            let has_same_key = other.agent.key == *key;
+            has_same_key.then_some("the agent replica opened a new tunnel")
+        };
         let mut displaced: Vec<_> = entries
             .extract_if(.., again)
-            .map(|entry| (entry, "the agent replica opened a new tunnel"))
+            .map(|other| (Arc::clone(&other), reason(&other)))
             .collect();
         entries.push(entry);
         let limit = if of_agent {
@@ -89,7 +108,7 @@ impl ClusterTunnels {
             && let Some(oldest) = entries.iter().position(alike)
         {
             let reason = "the cluster's agents opened too many tunnels";
-            displaced.push((entries.remove(oldest), reason));
+            displaced.push((entries.remove(oldest), Some(reason)));
         }
         displaced
     }
@@ -136,6 +155,10 @@ impl ClusterTunnels {
                 Health::Healthy => SwitchReason::PreferredAgentAvailable,
             },
         };
+        let label = ReasonLabel {
+            reason: reason.as_str(),
+        };
+        self.metrics.agent_switches.get_or_create(&label).inc();
         if switches.len() == MAX_SWITCHES {
             switches.pop_front();
         }

@@ -22,6 +22,8 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
 const IDLE_INTERVAL: Duration = Duration::from_secs(15);
 /// Time after the last request until a tunnel is idle.
 const BUSY_FOR: Duration = Duration::from_secs(30);
+/// Interval between checks whether a replaced tunnel has open streams.
+const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of a probe that follows a failed probe.
@@ -37,6 +39,8 @@ pub(super) struct TunnelEntry {
     last_used_ms: AtomicU64,
     idle: AtomicBool,
     wake: Notify,
+    /// Notified when the agent has a new tunnel with a new key.
+    replaced: Notify,
 }
 
 impl TunnelEntry {
@@ -51,6 +55,7 @@ impl TunnelEntry {
             last_used_ms: AtomicU64::new(0),
             idle: AtomicBool::new(false),
             wake: Notify::new(),
+            replaced: Notify::new(),
         }
     }
 
@@ -84,13 +89,32 @@ impl TunnelEntry {
         }
     }
 
-    /// Probes the tunnel until it closes. Calls `changed` with the health before and after every change
+    /// Ends the probes of the tunnel, which another tunnel with a new key replaces.
+    pub(super) fn replace(&self) {
+        self.replaced.notify_one();
+    }
+
+    /// Closes the tunnel when its open streams have ended.
+    pub(super) async fn drain(&self) {
+        let drained = async {
+            while self.tunnel.open_streams() > 0 {
+                tokio::time::sleep(DRAIN_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            _ = self.tunnel.closed() => {}
+            () = drained => self.tunnel.close("the agent uses a tunnel with a new key"),
+        }
+    }
+
+    /// Probes the tunnel until it closes or is replaced. Calls `changed` with the health before and after every change
     /// that affects the selection of tunnels.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {
                 tracing::debug!(replica = %self.agent.replica, %reason, "tunnel closed");
             }
+            () = self.replaced.notified() => {}
             () = self.keep_probing(changed) => {}
         }
     }

@@ -2,6 +2,8 @@
 
 use drover_access::proof::PublicKey;
 use drover_api::agent::NodeClass;
+use drover_api::kinds::{Cluster, NodeAgentKey, Registration};
+use jiff::Timestamp;
 
 /// The agent that opened a tunnel, according to the key that the agent proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +16,6 @@ pub enum TunnelSource {
         node: String,
         /// Class of the node.
         class: NodeClass,
-        /// The key that the node agent proved.
-        key: PublicKey,
     },
 }
 
@@ -35,11 +35,55 @@ impl TunnelSource {
         }
     }
 
+    /// Returns the key that is bound to the agent, or `None` if no key is bound.
+    pub fn bound_key(&self, cluster: &Cluster) -> Option<BoundKey> {
+        let status = cluster.status.as_ref()?;
+        match self {
+            Self::Agent => status.registration.as_ref().map(BoundKey::from),
+            Self::Node { node, class } => {
+                let mut agents = status.node_agents.iter();
+                let agent = agents.find(|agent| agent.node == *node && agent.class == *class)?;
+                agent.key.as_ref().map(BoundKey::from)
+            }
+        }
+    }
+
     /// Returns the name of the node, or `None` for the cluster agent.
     pub fn node(&self) -> Option<&str> {
         match self {
             Self::Agent => None,
             Self::Node { node, .. } => Some(node),
+        }
+    }
+}
+
+/// The key that the server has bound to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundKey {
+    /// Ed25519 public key in base64.
+    pub public_key: String,
+    /// The key that `public_key` replaced.
+    pub previous: Option<String>,
+    /// Time at which the server bound the key.
+    pub at: Timestamp,
+}
+
+impl From<&Registration> for BoundKey {
+    fn from(registration: &Registration) -> Self {
+        Self {
+            public_key: registration.public_key.clone(),
+            previous: registration.previous_key.clone(),
+            at: registration.bound_at.0,
+        }
+    }
+}
+
+impl From<&NodeAgentKey> for BoundKey {
+    fn from(key: &NodeAgentKey) -> Self {
+        Self {
+            public_key: key.public_key.clone(),
+            previous: key.previous_key.clone(),
+            at: key.bound_at.0,
         }
     }
 }
@@ -50,6 +94,8 @@ impl TunnelSource {
 pub struct AttachedAgent {
     /// The agent that opened the tunnel.
     pub source: TunnelSource,
+    /// The key that the agent proved.
+    pub key: PublicKey,
     /// Name of the agent's pod.
     pub replica: String,
     /// Version of the agent's program.

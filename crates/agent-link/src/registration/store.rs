@@ -1,8 +1,10 @@
 //! The agent's own objects in its cluster: key, registration token and binding.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
+use drover_access::proof::PublicKey;
 use drover_api::client_error::ClientError;
 use drover_api::group::TUNNEL_NODES;
 use drover_api::ids::ClusterUid;
@@ -11,11 +13,11 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::binding::{BINDING_CONFIG_MAP, BindingError, ServerBinding};
-use crate::key::KeyError;
+use crate::key::{AgentKey, KeyError, StoredKeys};
 
 /// Name of the Secret with the cluster's key and its registration. The agent creates the Secret.
 pub const KEY_SECRET: &str = "drover-agent-key";
@@ -27,6 +29,12 @@ pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
 mod data {
     /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the agent's private key, in PKCS#8.
     pub(super) const KEY: &str = "key.pkcs8";
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the private key that replaces the
+    /// agent's key after the server has bound it.
+    pub(super) const NEXT_KEY: &str = "next-key.pkcs8";
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the private key that was replaced. The
+    /// agent needs it after the restore of a backup of the hub.
+    pub(super) const PREVIOUS_KEY: &str = "previous-key.pkcs8";
     /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the UID of the Cluster to which the
     /// agent's key is bound.
     pub(super) const CLUSTER_UID: &str = "cluster-uid";
@@ -122,26 +130,83 @@ impl Store {
         }
     }
 
-    /// Returns the stored key. If the Secret has no key, generates and stores a key. If replicas
+    /// Returns the stored keys. If the Secret has no key, generates and stores a key. If replicas
     /// start concurrently, the first replica creates the Secret and the other replicas read it.
-    pub async fn key_or_create(
+    pub async fn keys_or_create(
         &self,
-        generate: impl Fn() -> Result<SecretSlice<u8>, KeyError>,
-    ) -> Result<(SecretSlice<u8>, Option<RegistrationRecord>), StoreError> {
+    ) -> Result<(StoredKeys, Option<RegistrationRecord>), StoreError> {
         let reading = "read Secret drover-agent-key";
         let secret = match call(reading, self.secrets.get_opt(KEY_SECRET)).await? {
             Some(found) => found,
-            None => match self.create_key(&generate()?).await? {
+            None => match self.create_key(&AgentKey::generate()?).await? {
                 Some(created) => created,
                 None => call(reading, self.secrets.get(KEY_SECRET)).await?,
             },
         };
-        let mut data = secret.data.unwrap_or_default();
-        let key = data.remove(data::KEY).ok_or(StoreError::Missing {
-            object: "Secret drover-agent-key",
-            key: data::KEY,
-        })?;
-        Ok((SecretSlice::from(key.0), recorded(&data)))
+        let data = secret.data.unwrap_or_default();
+        let mut others = Vec::new();
+        for name in [data::NEXT_KEY, data::PREVIOUS_KEY] {
+            if data.contains_key(name) {
+                others.push(Arc::new(stored_key(&data, name)?));
+            }
+        }
+        let current = Arc::new(stored_key(&data, data::KEY)?);
+        Ok((StoredKeys { current, others }, recorded(&data)))
+    }
+
+    /// Returns the key that replaces the present key. Generates and stores the key if there is none. A
+    /// second request returns the same key, because the server can have bound it after the first
+    /// request.
+    pub async fn next_key(&self) -> Result<AgentKey, StoreError> {
+        let secret = self.read_keys().await?;
+        let data = secret.data.unwrap_or_default();
+        if data.contains_key(data::NEXT_KEY) {
+            return stored_key(&data, data::NEXT_KEY);
+        }
+        let next = AgentKey::generate()?;
+        let stored = ByteString(next.expose_secret().to_vec());
+        let changed = json!({ data::NEXT_KEY: stored });
+        let version = secret.metadata.resource_version;
+        self.replace_keys(version.as_deref(), &changed).await?;
+        Ok(AgentKey::from_pkcs8(&next)?)
+    }
+
+    /// Makes the stored key `public` the key for new connections. Returns false if no stored key
+    /// matches.
+    pub async fn switch_key(&self, public: &PublicKey) -> Result<bool, StoreError> {
+        let secret = self.read_keys().await?;
+        let data = secret.data.unwrap_or_default();
+        if stored_key(&data, data::KEY)?.public() == public {
+            return Ok(true);
+        }
+        for name in [data::NEXT_KEY, data::PREVIOUS_KEY] {
+            if !data.contains_key(name) || stored_key(&data, name)?.public() != public {
+                continue;
+            }
+            let mut changed = json!({
+                data::KEY: data.get(name),
+                data::PREVIOUS_KEY: data.get(data::KEY),
+            });
+            if name == data::NEXT_KEY {
+                changed[name] = Value::Null;
+            }
+            let version = secret.metadata.resource_version;
+            self.replace_keys(version.as_deref(), &changed).await?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    async fn read_keys(&self) -> Result<Secret, StoreError> {
+        call("read Secret drover-agent-key", self.secrets.get(KEY_SECRET)).await
+    }
+
+    /// Changes keys in the Secret. Returns an error if the Secret has a different version, because the
+    /// other replica can change the keys concurrently.
+    async fn replace_keys(&self, version: Option<&str>, data: &Value) -> Result<(), StoreError> {
+        let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
+        let operation = "write a key into Secret drover-agent-key";
+        self.patch_secret(operation, KEY_SECRET, &patch).await
     }
 
     /// Stores a generated key. Returns `None` if a concurrent replica created the Secret first.
@@ -237,7 +302,7 @@ impl Store {
         &self,
         operation: &'static str,
         name: &str,
-        patch: &serde_json::Value,
+        patch: &Value,
     ) -> Result<(), StoreError> {
         let params = PatchParams::default();
         call(
@@ -247,6 +312,15 @@ impl Store {
         .await
         .map(|_| ())
     }
+}
+
+fn stored_key(
+    data: &BTreeMap<String, ByteString>,
+    key: &'static str,
+) -> Result<AgentKey, StoreError> {
+    let object = "Secret drover-agent-key";
+    let stored = data.get(key).ok_or(StoreError::Missing { object, key })?;
+    Ok(AgentKey::from_pkcs8(&SecretSlice::from(stored.0.clone()))?)
 }
 
 fn recorded(data: &BTreeMap<String, ByteString>) -> Option<RegistrationRecord> {

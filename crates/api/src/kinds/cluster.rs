@@ -1,5 +1,6 @@
 //! Cluster: a managed Kubernetes cluster.
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +53,58 @@ pub struct ClusterSpec {
     /// Direct access to the cluster's API servers with Drover's tokens.
     #[serde(default)]
     pub authorized_endpoint: AuthorizedEndpointSpec,
+    /// The replacement of the keys of the cluster's agents.
+    #[serde(default)]
+    pub key_rotation: KeyRotationSpec,
 }
+
+/// The replacement of the keys of the cluster's agent and of its node agents. Open streams continue
+/// during the replacement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRotationSpec {
+    /// Number of days after which the server replaces a key. With 0, the server replaces keys only
+    /// on request.
+    #[serde(default = "default_key_days")]
+    #[cfg_attr(feature = "crd", schemars(range(max = 3650)))]
+    pub days: u32,
+    /// Time of the last request for new keys. The server replaces all keys that are older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_at: Option<Time>,
+}
+
+fn default_key_days() -> u32 {
+    DEFAULT_KEY_DAYS
+}
+
+impl Default for KeyRotationSpec {
+    fn default() -> Self {
+        Self {
+            days: DEFAULT_KEY_DAYS,
+            requested_at: None,
+        }
+    }
+}
+
+impl KeyRotationSpec {
+    /// Returns the time after which the schedule replaces a key that was bound at this time. Returns
+    /// `None` without a schedule.
+    pub fn scheduled_after(&self, bound_at: Timestamp) -> Option<Timestamp> {
+        let age = SignedDuration::from_hours(24 * i64::from(self.days));
+        (self.days > 0).then(|| bound_at.saturating_add(age).unwrap_or(bound_at))
+    }
+
+    /// Reports whether the server must replace a key that was bound at this time.
+    pub fn is_due(&self, bound_at: Timestamp, now: Timestamp) -> bool {
+        let requested = self.requested_at.as_ref().map(|at| at.0);
+        requested.is_some_and(|at| at <= now && at >= bound_at)
+            || self.scheduled_after(bound_at).is_some_and(|at| at <= now)
+    }
+}
+
+/// Default number of days after which the server replaces a key.
+const DEFAULT_KEY_DAYS: u32 = 90;
 
 /// Direct access to the cluster's API servers with tokens that are limited to the cluster. Direct
 /// access works while the server is not reachable.
@@ -149,12 +201,13 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Conditions of the types Ready, Connected, Registered, APIServerReady, NodesHealthy, AccessApplied and
-    /// AgentUpToDate. If the authorized endpoint is enabled, also AuthorizedEndpointReady. A Cluster
-    /// that is being deleted also has a condition of the type CleanedUp.
+    /// AgentUpToDate. If the authorized endpoint is enabled, also AuthorizedEndpointReady. While the
+    /// server replaces keys, also KeysCurrent. A Cluster that is being deleted also has a condition of
+    /// the type CleanedUp.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
-    /// The cluster's public key. The server sets the key once, at the registration.
+    /// The cluster's public key. The server sets the key at the registration and replaces it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
     /// `gitVersion` of the cluster's API server.
@@ -213,12 +266,16 @@ pub struct ClusterStatus {
 /// The binding of a cluster's key to this Cluster's UID.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
+#[cfg_attr(feature = "crd", x_kube(validation = Rule::new(
+    "self.publicKey == oldSelf.publicKey || (has(self.previousKey) && self.previousKey == oldSelf.publicKey)")
+    .message("a new key must name the present key as previousKey; to replace the key, run \"drover cluster rotate-keys\"")))]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
     /// Ed25519 public key, base64 of its 32 bytes (RFC 8032).
-    #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self == oldSelf")
-        .message("a cluster's key cannot change; delete the Cluster and import the cluster again")))]
     pub public_key: String,
+    /// The key that `publicKey` replaced. The server does not accept this key for new connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_key: Option<String>,
     /// Time at which the server bound the key to the Cluster.
     pub bound_at: Time,
     /// ID of the registration token that the agent used.
@@ -287,6 +344,9 @@ pub struct NodeAgentStatus {
 pub struct NodeAgentKey {
     /// Ed25519 public key, base64 of its 32 bytes (RFC 8032).
     pub public_key: String,
+    /// The key that `publicKey` replaced. The server does not accept this key for new connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_key: Option<String>,
     /// Time at which the server bound the key to the node.
     pub bound_at: Time,
 }

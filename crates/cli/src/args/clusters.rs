@@ -33,6 +33,8 @@ pub enum ClusterCommand {
     /// Show or change the direct access to the API servers of a cluster (authorized endpoint)
     #[command(subcommand)]
     Endpoint(EndpointCommand),
+    /// Replace the keys of the cluster's agent and of its node agents; open streams continue
+    RotateKeys(ClusterRotateKeys),
     /// Delete a cluster: remove the agent from the cluster, then delete the Cluster object
     Delete(ClusterDelete),
 }
@@ -202,6 +204,23 @@ pub struct EndpointSetup {
     /// Print only the webhook configuration, which contains no secret
     #[arg(long, conflicts_with = "distribution")]
     pub file: bool,
+}
+
+/// Arguments of `drover cluster rotate-keys`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The server replaces each key after 90 days. To change this for the cluster berlin:
+  kubectl --context local patch cluster berlin --type merge \\
+    --patch '{\"spec\":{\"keyRotation\":{\"days\":30}}}'")]
+pub struct ClusterRotateKeys {
+    /// Name of the cluster
+    pub name: String,
+    /// Wait until the server has replaced all keys
+    #[arg(long)]
+    pub wait: bool,
+    /// Timeout of --wait
+    #[arg(long, value_name = "DURATION", default_value = "2m")]
+    pub timeout: DurationArg,
 }
 
 /// Arguments of `drover cluster delete`.

@@ -3,6 +3,7 @@
 mod endpoint;
 mod import;
 mod kubeconfig;
+mod rotate;
 mod values;
 mod view;
 
@@ -52,6 +53,7 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
             kubeconfig::run(&client, wanted, &args.connection, environment).await
         }
         ClusterCommand::Endpoint(wanted) => endpoint::run(&client, wanted).await,
+        ClusterCommand::RotateKeys(wanted) => rotate::run(&client, wanted).await,
         ClusterCommand::Delete(wanted) => delete(&client, wanted).await,
     }
 }

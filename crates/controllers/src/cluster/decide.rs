@@ -2,13 +2,14 @@
 
 mod condition_values;
 mod endpoint;
+mod keys;
 mod node_agents;
 
 use std::time::Duration;
 
 use drover_api::conditions::{
-    AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CONNECTED, ConditionValue, NODES_HEALTHY, READY,
-    Tristate, set_condition,
+    AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CONNECTED, ConditionValue, KEYS_CURRENT,
+    NODES_HEALTHY, READY, Tristate, set_condition,
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
@@ -36,9 +37,11 @@ pub(crate) fn decide(
     let generation = cluster.metadata.generation;
     let values = condition_values(cluster, facts, image, now);
     let is_decided = |kind: &str| values.iter().any(|(decided, _)| *decided == kind);
-    if !is_decided(AUTHORIZED_ENDPOINT_READY) {
-        let conditions = &mut status.conditions;
-        conditions.retain(|one| one.type_ != AUTHORIZED_ENDPOINT_READY);
+    for optional in [AUTHORIZED_ENDPOINT_READY, KEYS_CURRENT] {
+        if !is_decided(optional) {
+            let conditions = &mut status.conditions;
+            conditions.retain(|one| one.type_ != optional);
+        }
     }
     let (retained, events): (Vec<_>, Vec<_>) = values
         .into_iter()
@@ -187,12 +190,12 @@ fn is_reporting(facts: &ClusterFacts) -> bool {
 }
 
 /// Reports whether Ready requires a condition to be True. A cluster with an outdated agent, with a node
-/// that has a problem, or whose API servers do not call the webhook of the authorized endpoint, can be
-/// ready.
+/// that has a problem, with old keys, or whose API servers do not call the webhook of the authorized
+/// endpoint, can be ready.
 fn is_required_for_ready(kind: &str) -> bool {
     !matches!(
         kind,
-        AGENT_UP_TO_DATE | NODES_HEALTHY | AUTHORIZED_ENDPOINT_READY
+        AGENT_UP_TO_DATE | NODES_HEALTHY | AUTHORIZED_ENDPOINT_READY | KEYS_CURRENT
     )
 }
 

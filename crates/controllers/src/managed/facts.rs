@@ -36,6 +36,8 @@ pub(crate) struct ClusterFacts {
     pub(crate) access: AccessState,
     /// State of the authorized endpoint.
     pub(crate) endpoint: EndpointProgress,
+    /// The error of the last attempt to replace keys. `None` if the attempt succeeded.
+    pub(crate) key_error: Option<String>,
     /// State of an upgrade of the agent.
     pub(crate) upgrade: UpgradeState,
     /// True while the cluster has been managed for less than [`SETTLED_AFTER`].

@@ -28,6 +28,7 @@ fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
             })
             .collect(),
         kubernetes_version: None,
+        key_bound_at: None,
         nodes: None,
         hosts_hub: false,
         not_ready_nodes: Vec::new(),

@@ -93,6 +93,7 @@ catalogue! {
         description = "Description";
         labels = "Labels";
         kubernetes = "Kubernetes";
+        agent_key = "Agent key";
         agent_image = "Agent image";
         connection = "Connection";
         reports = "Reports";
@@ -356,6 +357,12 @@ catalogue! {
         node_agent(node: &str) = format!("node agent on {node}");
         connection(agent: &str, time: &str, reason: &str) = format!("{agent}, for {time} ({reason})");
         switch(agent: &str, time: &str, reason: &str) = format!("{time} ago: {agent} ({reason})");
+        key_bound(time: &str) = format!("bound {time} ago");
+        rotate_keys_menu = "Rotate keys…";
+        rotate_keys_title = "Rotate keys of the agents?";
+        rotate_keys_effect = "The agent and the node agents create new keys, and the server stops accepting the current keys within minutes. Open streams continue.";
+        rotate_keys = "Rotate keys";
+        keys_requested(name: &str) = format!("Requested new keys for the agents of {name}.");
         node_agent_not_registered(node: &str) = format!("{node} (not registered)");
         switches = "Switches between agents";
         usage_unknown(total: &str, unit: &str) = format!("{total}{unit}, usage unknown");

@@ -134,7 +134,19 @@ impl Cluster {
 
     /// Attaches a replica of this cluster's agent.
     pub(super) async fn attach(&self, rig: &Rig, name: &str, replica: &str) -> Attached {
-        self.attach_from(rig, name, replica, TunnelSource::Agent)
+        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of("agent"))
+            .await
+    }
+
+    /// Attaches a replica of this cluster's agent that has proved the key of `key_name`.
+    pub(super) async fn attach_with_key(
+        &self,
+        rig: &Rig,
+        name: &str,
+        replica: &str,
+        key_name: &str,
+    ) -> Attached {
+        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of(key_name))
             .await
     }
 
@@ -143,9 +155,9 @@ impl Cluster {
         let source = TunnelSource::Node {
             node: node.to_owned(),
             class: NodeClass::ControlPlane,
-            key: key_of(node),
         };
-        self.attach_from(rig, name, node, source).await
+        self.attach_from(rig, name, node, source, key_of(node))
+            .await
     }
 
     async fn attach_from(
@@ -154,6 +166,7 @@ impl Cluster {
         name: &str,
         replica: &str,
         source: TunnelSource,
+        key: PublicKey,
     ) -> Attached {
         let this = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
@@ -165,6 +178,7 @@ impl Cluster {
         let pair = TunnelPair::open_with(service, options, ServeOptions::default()).await;
         let agent = AttachedAgent {
             source,
+            key,
             replica: replica.to_owned(),
             version: "0.1.0".to_owned(),
             protocol: 2,

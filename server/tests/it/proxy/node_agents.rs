@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use drover_access::proof::PublicKey;
-use drover_agent_gateway::tunnels::{NoTunnel, SwitchReason};
+use drover_agent_gateway::tunnels::{AttachedAgent, NoTunnel, SwitchReason, TunnelSource};
 
 use super::client::get;
 use super::cluster::{Cluster, answer, key_of};
@@ -82,6 +81,11 @@ async fn new_tunnel_of_the_agent_receives_requests_only_after_it_is_proven() {
         .await
         .expect("the agent is proven");
     assert_eq!(answered_by(&rig, LIMIT).await, "agent");
+    let metrics = rig.metrics.encode().unwrap();
+    for reason in ["Connected", "PreferredAgentAvailable"] {
+        let line = format!("drover_agent_switches_total{{reason=\"{reason}\"}} 1");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
 }
 
 #[tokio::test]
@@ -107,13 +111,15 @@ async fn only_the_agent_is_asked_to_verify_node_agents() {
     let _agent = named("agent").attach(&rig, "a", "r1").await;
     assert!(rig.tunnels.choose_agent(&uid("a")).is_ok());
     let bound = key_of("cp-1");
-    let is_bound = |node: &str, _, key: &PublicKey| node == "cp-1" && *key == bound;
-    rig.tunnels.retain_nodes(&uid("a"), is_bound);
+    let is_bound =
+        |agent: &AttachedAgent| agent.source == TunnelSource::Agent || agent.key == bound;
+    rig.tunnels.retain(&uid("a"), is_bound);
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 2);
     // A tunnel of the same node with a key that is no longer bound is closed.
     let bound = key_of("cp-2");
-    let is_bound = |node: &str, _, key: &PublicKey| node == "cp-1" && *key == bound;
-    rig.tunnels.retain_nodes(&uid("a"), is_bound);
+    let is_bound =
+        |agent: &AttachedAgent| agent.source == TunnelSource::Agent || agent.key == bound;
+    rig.tunnels.retain(&uid("a"), is_bound);
     let closed = tokio::time::timeout(LIMIT, node.pair.tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("no longer valid"));
 }

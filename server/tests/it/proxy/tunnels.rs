@@ -111,6 +111,36 @@ async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_its_strea
 }
 
 #[tokio::test]
+async fn tunnel_with_a_new_key_receives_new_requests_and_open_streams_stay_on_the_previous_tunnel()
+{
+    let rig = Rig::new().await;
+    let (feed, body) = fed();
+    let body = parking_lot::Mutex::new(Some(body));
+    let first = Cluster::new(move |_| {
+        let answer = http::Response::new(body.lock().take().unwrap());
+        async { answer }
+    });
+    let first = first.attach_with_key(&rig, "a", "r1", "first").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
+        .body(empty())
+        .unwrap();
+    let mut watch = open(rig.address, request).await;
+    let _second = named("2").attach_with_key(&rig, "a", "r1", "second").await;
+    assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
+    assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "2");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    feed.send(Ok(Frame::data(Bytes::from("one"))))
+        .await
+        .unwrap();
+    let frame = tokio::time::timeout(LIMIT, watch.frame()).await.unwrap();
+    assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), "one");
+    // After the end of its last stream, the previous tunnel closes.
+    drop(watch);
+    let closed = tokio::time::timeout(LIMIT, first.pair.tunnel.closed()).await;
+    assert!(closed.unwrap().to_string().contains("a new key"));
+}
+
+#[tokio::test]
 async fn silent_tunnel_is_superseded_as_soon_as_a_healthy_tunnel_exists() {
     let rig = Rig::new().await;
     let first = named("1").attach(&rig, "a", "r1").await;

@@ -4,6 +4,7 @@ use drover_access::proof::connect_message;
 use drover_agent::status::STATUS_CONFIG_MAP;
 use drover_agent_link::binding::BINDING_CONFIG_MAP;
 use drover_api::agent::ConnectProof;
+use drover_api::ids::ClusterUid;
 use drover_e2e::{ControlPlane, eventually};
 use drover_tunnel::protocol::{self, Version};
 use http::StatusCode;
@@ -12,7 +13,11 @@ use serde_json::{Value, json};
 use super::rig::{NAMESPACE, Rig, SOON, Steps, in_pod, replica, run, start};
 
 /// Requests a tunnel with a proof. Returns the status code and the JSON body of the response.
-async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode, Value) {
+pub(super) async fn connect(
+    rig: &Rig,
+    proof: &ConnectProof,
+    versions: &str,
+) -> (StatusCode, Value) {
     use base64::Engine as _;
     let encoded =
         base64::engine::general_purpose::STANDARD.encode(serde_json::to_vec(proof).unwrap());
@@ -35,22 +40,21 @@ async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode
     (status, response.json().await.unwrap())
 }
 
+/// Requests a challenge for a Cluster.
+pub(super) async fn challenge(rig: &Rig, uid: &ClusterUid) -> String {
+    let path = "/v1/agent/challenge";
+    let body = Some(json!({ "clusterUid": uid }));
+    let call = rig.server.call(reqwest::Method::POST, path, None, body);
+    let answer = call.await.expect(200);
+    answer["nonce"].as_str().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let member = Steps::of(&cluster).await.registrar().run().await.unwrap();
-    let other = rig.create("other").await;
-    let challenge = async |uid: &str| {
-        let path = "/v1/agent/challenge";
-        let body = Some(json!({ "clusterUid": uid }));
-        let answer = rig
-            .server
-            .call(reqwest::Method::POST, path, None, body)
-            .await
-            .expect(200);
-        answer["nonce"].as_str().unwrap().to_owned()
-    };
+    let other = ClusterUid::new(rig.create("other").await);
     let prove = |nonce: String| ConnectProof {
         signature: member
             .key
@@ -61,15 +65,15 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
         replica: "pod-0".to_owned(),
         agent_version: "test".to_owned(),
     };
-    let good = prove(challenge(member.cluster_uid.as_str()).await);
+    let good = prove(challenge(&rig, &member.cluster_uid).await);
 
     let mut renamed = good.clone();
     renamed.replica = "pod-1".to_owned();
     let mut claimed = good.clone();
-    claimed.cluster_uid = drover_api::ids::ClusterUid::new(&other);
-    let mut unregistered = prove(challenge(&other).await);
-    unregistered.cluster_uid = drover_api::ids::ClusterUid::new(&other);
-    let foreign = prove(challenge(&other).await);
+    claimed.cluster_uid = other.clone();
+    let mut unregistered = prove(challenge(&rig, &other).await);
+    unregistered.cluster_uid = other.clone();
+    let foreign = prove(challenge(&rig, &other).await);
     for (case, proof, reason) in [
         ("another replica's name", &renamed, "ForeignKey"),
         ("another Cluster", &claimed, "ForeignChallenge"),
@@ -89,7 +93,7 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
     let (status, body) = connect(&rig, &good, "1, 2").await;
     assert_eq!(status, 401);
     assert_eq!(body["details"]["causes"][0]["reason"], "ReplayedChallenge");
-    let next = prove(challenge(member.cluster_uid.as_str()).await);
+    let next = prove(challenge(&rig, &member.cluster_uid).await);
     assert_eq!(
         connect(&rig, &next, "99").await.0,
         StatusCode::UPGRADE_REQUIRED

@@ -30,6 +30,7 @@ async fn hostile(config: &kube::Config) -> Hostile {
     let context = Arc::new(Context {
         protocol: Version::V2,
         closed: CancellationToken::new(),
+        keys: Arc::clone(&lanes.report),
     });
     let serving = Arc::clone(&lanes);
     let service = service_fn(move |request| {

@@ -91,6 +91,7 @@ impl Objects {
         cluster.status = bound.map(|key| ClusterStatus {
             registration: Some(Registration {
                 public_key: key.encode(),
+                previous_key: None,
                 bound_at: Time(Timestamp::UNIX_EPOCH),
                 token_id: "t".to_owned(),
             }),
@@ -123,6 +124,21 @@ async fn concurrent_registrations_claim_the_key_once() {
     // The other key has a separate claim.
     let other = take(&hub, &OTHER, &clusters[7]).await.unwrap();
     assert_eq!(other, Claim::Ours);
+}
+
+#[tokio::test]
+async fn claim_of_a_next_key_stays_while_its_cluster_has_the_replaced_key() {
+    let objects = Objects::default();
+    let hub = objects.hub();
+    let (a, b) = (
+        objects.cluster("a", Some(&OTHER)),
+        objects.cluster("b", None),
+    );
+    assert_eq!(take(&hub, &KEY, &a).await.unwrap(), Claim::Ours);
+    let of_a = Claim::OfOther("a".to_owned());
+    assert_eq!(take(&hub, &KEY, &b).await.unwrap(), of_a);
+    objects.cluster("a", Some(&PublicKey::from_bytes([3; 32])));
+    assert_eq!(take(&hub, &KEY, &b).await.unwrap(), Claim::Ours);
 }
 
 #[tokio::test]

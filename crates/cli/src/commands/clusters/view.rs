@@ -107,6 +107,9 @@ impl Page for ClusterView {
                 agent.version, agent.protocol, agent.tunnels
             )
         });
+        let key = self
+            .key_bound_at
+            .map(|at| format!("bound {} ago", age(at, now)));
         let image = self.agent.as_ref().and_then(|agent| agent.image.as_deref());
         let mut facts = vec![
             ("Name", self.name.clone()),
@@ -118,6 +121,7 @@ impl Page for ClusterView {
             ("Nodes", nodes(self)),
             ("Agent", or_dash(agent.as_deref())),
             ("Agent image", or_dash(image)),
+            ("Agent key", or_dash(key.as_deref())),
             ("Connection", or_dash(connection(self, now).as_deref())),
             ("Reports", or_dash(reports(self).as_deref())),
             ("Node agents", or_dash(node_agents(self).as_deref())),
@@ -171,7 +175,7 @@ fn agent_on(node: Option<&str>) -> String {
 
 fn node_agents(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.node_agents.iter().map(|agent| {
-        let suffix = if agent.verified {
+        let suffix = if agent.key_bound_at.is_some() {
             ""
         } else {
             " (not registered)"

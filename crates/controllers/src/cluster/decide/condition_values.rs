@@ -6,12 +6,12 @@ use std::time::Duration;
 use drover_api::cluster_state::node_problems;
 use drover_api::conditions::{
     ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, AUTHORIZED_ENDPOINT_READY, CONNECTED,
-    ConditionValue, NODES_HEALTHY, REGISTERED, Tristate,
+    ConditionValue, KEYS_CURRENT, NODES_HEALTHY, REGISTERED, Tristate,
 };
 use drover_api::kinds::{AgentSpec, AgentUpgrade, Cluster};
 use jiff::Timestamp;
 
-use super::{SILENT_AFTER, endpoint};
+use super::{SILENT_AFTER, endpoint, keys};
 use crate::managed::{AccessState, ClusterFacts, UpgradeState};
 use drover_agent_gateway::tunnels::SwitchReason;
 
@@ -49,6 +49,9 @@ pub(super) fn condition_values(
     ];
     if let Some(value) = endpoint::condition(cluster, facts) {
         values.push((AUTHORIZED_ENDPOINT_READY, value));
+    }
+    if let Some(value) = keys::condition(cluster, facts, now) {
+        values.push((KEYS_CURRENT, value));
     }
     values
 }

@@ -90,7 +90,6 @@ fn is_recorded(known: &[ConnectionSwitch], switch: &ActiveAgent) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use drover_access::proof::PublicKey;
     use drover_agent_gateway::tunnels::{SwitchReason, TunnelSource};
     use drover_api::kinds::NodeAgentKey;
     use jiff::Timestamp;
@@ -132,6 +131,7 @@ mod tests {
         let mut present = select(NodeAgentsSpec::default(), Some(&candidates), Vec::new());
         present[0].key = Some(NodeAgentKey {
             public_key: "key".to_owned(),
+            previous_key: None,
             bound_at: Time(Timestamp::UNIX_EPOCH),
         });
         let again = select(
@@ -165,7 +165,6 @@ mod tests {
             source: node.map_or(TunnelSource::Agent, |node| TunnelSource::Node {
                 node: node.to_owned(),
                 class: NodeClass::ControlPlane,
-                key: PublicKey::from_bytes([1; 32]),
             }),
             since: Timestamp::from_second(second).unwrap(),
             reason: SwitchReason::TunnelClosed,

@@ -20,6 +20,7 @@ fn cluster(registered: bool) -> Cluster {
     cluster.status = registered.then(|| ClusterStatus {
         registration: Some(Registration {
             public_key: "k".into(),
+            previous_key: None,
             bound_at: Time(at(0)),
             token_id: "t".into(),
         }),
@@ -64,6 +65,7 @@ fn healthy() -> ClusterFacts {
         access: AccessState::Applied,
         endpoint: EndpointProgress::Pending,
         upgrade: UpgradeState::Idle,
+        key_error: None,
         settling: false,
     }
 }

@@ -26,6 +26,7 @@ fn shop(registered_with: Option<&str>) -> Cluster {
     cluster.status = registered_with.map(|id| ClusterStatus {
         registration: Some(Registration {
             public_key: "k".into(),
+            previous_key: None,
             bound_at: Time(at(0)),
             token_id: id.into(),
         }),

@@ -21,7 +21,7 @@ use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
 use crate::command::CliCommand;
-use actions::{DeleteCluster, Kubeconfig};
+use actions::{DeleteCluster, Kubeconfig, RotateKeys};
 use annotate::Annotate;
 use endpoint::Endpoint;
 use facts::{Components, Conditions, Overview, Resources, Switches};
@@ -63,6 +63,7 @@ fn Actions() -> impl IntoView {
         {import}
         <Annotate cluster=cluster missing=change/>
         <Kubeconfig name=name cluster=cluster/>
+        <RotateKeys name=name missing=change/>
         <DeleteCluster name=name missing=delete/>
     }
 }

@@ -145,6 +145,14 @@ fn changes() -> Vec<Change<'static>> {
             "",
         ),
         (
+            "post",
+            "/v1/clusters/{name}/rotate-keys",
+            ["shop", ""],
+            json!({}),
+            "shop",
+            "",
+        ),
+        (
             "patch",
             "/v1/clusters/{name}/endpoint",
             ["shop", ""],

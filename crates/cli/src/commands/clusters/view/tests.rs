@@ -41,6 +41,7 @@ fn new_cluster(name: &str) -> ClusterView {
         deleting: false,
         conditions: Vec::new(),
         kubernetes_version: None,
+        key_bound_at: None,
         nodes: None,
         hosts_hub: false,
         not_ready_nodes: Vec::new(),
@@ -171,10 +172,10 @@ fn cluster_page_shows_the_agent_in_use_and_the_history_of_switches() {
         node: node.map(str::to_owned),
         reason: reason.to_owned(),
     };
-    let node_agent = |node: &str, verified| NodeAgentView {
+    let node_agent = |node: &str, key_bound_at| NodeAgentView {
         node: node.to_owned(),
         class: NodeClass::ControlPlane,
-        verified,
+        key_bound_at,
     };
     let mut cluster = ready_cluster();
     let connected = switch("2026-11-20T12:00:00Z", None, "Connected");
@@ -183,7 +184,10 @@ fn cluster_page_shows_the_agent_in_use_and_the_history_of_switches() {
         switches: vec![connected.clone()],
         reporting_node: None,
     });
-    cluster.node_agents = vec![node_agent("cp-1", true), node_agent("cp-2", false)];
+    cluster.node_agents = vec![
+        node_agent("cp-1", Some(at("2026-11-20T12:00:00Z"))),
+        node_agent("cp-2", None),
+    ];
     let now = at("2026-11-21T12:00:00Z");
     let page = cluster.page(now);
     assert!(page.contains("agent, for 24h (Connected)"), "{page}");

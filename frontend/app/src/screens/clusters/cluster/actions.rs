@@ -1,8 +1,8 @@
-//! Actions on a cluster: kubeconfig and deletion.
+//! Actions on a cluster: kubeconfig, new keys and deletion.
 
 use std::sync::Arc;
 
-use drover_api::rest::{ClusterView, KubeconfigResponse};
+use drover_api::rest::{ClusterView, KeyRotation, KubeconfigResponse};
 use drover_ui_core::kubeconfig::KubeconfigType;
 use drover_ui_core::messages::t;
 use drover_ui_core::shell;
@@ -67,6 +67,49 @@ fn KubeconfigForm(
             <Code label=t().labels.command() text=command/>
             <div class="dialog-foot">
                 <Button weight=Weight::Primary busy=sending.busy() on_press=download>{t().buttons.download()}</Button>
+            </div>
+        </div>
+    }
+}
+
+/// Shows a button, and the dialog that requests new keys of the cluster's agents.
+#[component]
+pub(super) fn RotateKeys(
+    name: Memo<String>,
+    /// The text that names the missing permission; `None` if the user has the permission.
+    missing: Signal<Option<String>>,
+) -> impl IntoView {
+    let open = RwSignal::new(false);
+    view! {
+        <Button missing=missing on_press=move |()| open.set(true)>{t().cluster.rotate_keys_menu()}</Button>
+        <FormDialog open=open title=t().cluster.rotate_keys_title() let:sending>
+            <RotateForm name=name open=open sending=sending/>
+        </FormDialog>
+    }
+}
+
+#[component]
+fn RotateForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> impl IntoView {
+    let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
+    let rotate = move |()| {
+        let name = name.get_untracked();
+        let path = format!("/v1/clusters/{}/rotate-keys", segment(&name));
+        let request = async move { session.send("POST", &path, &()).await };
+        sending.send(request, move |_: KeyRotation| {
+            toasts.say(t().cluster.keys_requested(&name));
+            // The dialog can be closed before the response arrives.
+            let _ = open.try_set(false);
+        });
+    };
+    let command = move || format!("drover cluster rotate-keys {}", shell::word(&name.get()));
+    view! {
+        <div class="dialog-body">
+            <p>{t().cluster.rotate_keys_effect()}</p>
+            <Refusal sending=sending/>
+            <Code label=t().labels.command() text=Signal::derive(command)/>
+            <div class="dialog-foot">
+                <Button disabled=sending.busy() on_press=move |()| open.set(false)>{t().buttons.cancel()}</Button>
+                <Button weight=Weight::Primary busy=sending.busy() on_press=rotate>{t().cluster.rotate_keys()}</Button>
             </div>
         </div>
     }

@@ -37,6 +37,13 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         LastContact::At(at) => t().durations.ago(&age(at, clock.now())),
         LastContact::Never => t().labels.never().to_owned(),
     };
+    let key = move || {
+        let bound_at = cluster.with(|cluster| cluster.key_bound_at);
+        bound_at.map_or_else(
+            || NOTHING.to_owned(),
+            |at| t().cluster.key_bound(&age(at, clock.now())),
+        )
+    };
     let connection = move || {
         let last = cluster.with(|cluster| active_agent(cluster).cloned());
         last.map_or_else(
@@ -59,6 +66,7 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
             <dt>{t().labels.pods()}</dt><dd>{of(pods)}</dd>
             <dt>{t().labels.agent()}</dt><dd>{of(agent)}</dd>
             <dt>{t().labels.agent_image()}</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
+            <dt>{t().labels.agent_key()}</dt><dd>{key}</dd>
             <dt>{t().labels.connection()}</dt><dd>{connection}</dd>
             <dt>{t().labels.reports()}</dt><dd>{of(reports)}</dd>
             <dt>{t().labels.node_agents()}</dt><dd>{of(node_agents)}</dd>
@@ -118,7 +126,7 @@ fn agent_on(node: Option<&str>) -> String {
 
 fn node_agents(cluster: &ClusterView) -> Option<String> {
     let agents = cluster.node_agents.iter().map(|agent| {
-        if agent.verified {
+        if agent.key_bound_at.is_some() {
             agent.node.clone()
         } else {
             t().cluster.node_agent_not_registered(&agent.node)

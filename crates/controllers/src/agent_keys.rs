@@ -1,0 +1,215 @@
+//! Replaces the keys of the cluster's agent and of node agents, and closes tunnels whose key is no longer
+//! valid.
+
+use std::time::Duration;
+
+use drover_agent_gateway::registration::rotation::{self, RotationError};
+use drover_agent_gateway::tunnels::{AttachedAgent, BoundKey, SelectedTunnel};
+use drover_api::ids::ClusterUid;
+use drover_api::kinds::{Cluster, KeyRotationSpec};
+use drover_reconcile::{Action, Attempt, Reconciler};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt as _;
+
+use super::Controllers;
+use super::managed::ManagedCluster;
+
+/// Maximum time for which a tunnel with a replaced key receives requests. The agent opens a new tunnel
+/// in this time.
+const SWITCH_TIME: SignedDuration = SignedDuration::from_mins(5);
+/// Interval at which the server asks an agent again to open a tunnel with the new key.
+const SWITCH_INTERVAL: Duration = Duration::from_secs(10);
+/// Maximum time between two checks of the age of the keys.
+const INTERVAL: Duration = Duration::from_hours(1);
+
+/// The reconciler that replaces keys.
+pub(super) struct AgentKeys(pub(super) Controllers);
+
+impl Reconciler for AgentKeys {
+    type Key = ClusterUid;
+    type Error = RotationError;
+
+    async fn reconcile(&self, uid: &ClusterUid, _: &Attempt) -> Result<Action, RotationError> {
+        let Some(cluster) = self.0.cluster(uid) else {
+            return Ok(Action::await_change());
+        };
+        let reconciling = cluster.unless_deleted(reconcile(&cluster));
+        let Some(reconciled) = reconciling.await else {
+            return Ok(Action::await_change());
+        };
+        let error = reconciled.as_ref().err();
+        cluster.set_key_error(error.map(ToString::to_string));
+        reconciled
+    }
+}
+
+async fn reconcile(managed: &ManagedCluster) -> Result<Action, RotationError> {
+    let Some(cluster) = managed.object() else {
+        return Ok(Action::await_change());
+    };
+    let now = Timestamp::now();
+    let tunnels = &managed.controllers.tunnels;
+    tunnels.retain(&managed.uid, |agent| is_valid(agent, &cluster, now));
+    let mut error = None;
+    let mut wait = INTERVAL;
+    let mut replaced = Vec::new();
+    for (agent, tunnel) in tunnels.select_all(&managed.uid) {
+        let Some(bound) = agent.source.bound_key(&cluster) else {
+            continue;
+        };
+        let result = if bound.public_key != agent.key.encode() {
+            wait = wait.min(SWITCH_INTERVAL);
+            rotation::switch(&tunnel, &bound.public_key).await
+        } else if cluster.spec.key_rotation.is_due(bound.at, now) {
+            // The replicas of the agent share the key.
+            if replaced.contains(&agent.source) {
+                continue;
+            }
+            replaced.push(agent.source.clone());
+            replace(managed, &cluster, &agent, &tunnel, now).await
+        } else {
+            wait = wait.min(time_to_rotation(&cluster.spec.key_rotation, &bound, now));
+            Ok(())
+        };
+        // An error of one agent does not delay the other agents.
+        error = error.or(result.err());
+    }
+    match error {
+        Some(error) => Err(error),
+        None if managed.is_connected() => Ok(Action::requeue(wait)),
+        None => Ok(Action::await_change()),
+    }
+}
+
+/// Replaces the key of an agent. The change of the Cluster then starts the reconciliation that asks all
+/// replicas to use the new key.
+async fn replace(
+    managed: &ManagedCluster,
+    cluster: &Cluster,
+    agent: &AttachedAgent,
+    tunnel: &SelectedTunnel,
+    now: Timestamp,
+) -> Result<(), RotationError> {
+    // The hub stores times in seconds. A binding in the second of the request would not be newer than
+    // the request.
+    let requested = cluster.spec.key_rotation.requested_at.as_ref();
+    let after = requested.map_or(now, |at| at.0 + SignedDuration::from_secs(1));
+    let hub = &managed.controllers.hub;
+    let replacing = rotation::replace(hub, &managed.uid, agent, tunnel, now.max(after));
+    let changed = match replacing.await {
+        Ok(changed) => changed,
+        // The change of the Cluster starts a new reconciliation.
+        Err(RotationError::OtherKey) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let owner = agent.source.node().map_or_else(
+        || "the agent".to_owned(),
+        |node| format!("the node agent on {node}"),
+    );
+    tracing::info!(
+        cluster = changed.name_any(),
+        owner,
+        "replaced an agent's key"
+    );
+    let note = format!("replaced the key of {owner}");
+    let notices = &managed.controllers.notices;
+    notices.inform(&changed, "KeyReplaced", &note).await;
+    Ok(())
+}
+
+/// Returns the time until the schedule replaces a key.
+fn time_to_rotation(spec: &KeyRotationSpec, bound: &BoundKey, now: Timestamp) -> Duration {
+    let next = [
+        spec.scheduled_after(bound.at),
+        spec.requested_at.as_ref().map(|at| at.0),
+    ];
+    let next = next.into_iter().flatten().filter(|at| *at > now).min();
+    next.map_or(INTERVAL, |at| at.duration_since(now).unsigned_abs())
+}
+
+/// Reports whether an agent may keep its tunnel. The key of the tunnel is the bound key, or was the bound
+/// key until recently.
+fn is_valid(agent: &AttachedAgent, cluster: &Cluster, now: Timestamp) -> bool {
+    let key = agent.key.encode();
+    agent.source.bound_key(cluster).is_some_and(|bound| {
+        let is_recent = now.duration_since(bound.at) < SWITCH_TIME;
+        bound.public_key == key || (bound.previous.as_ref() == Some(&key) && is_recent)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_access::proof::PublicKey;
+    use drover_agent_gateway::tunnels::TunnelSource;
+    use drover_api::kinds::{ClusterSpec, ClusterStatus, Registration};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    const OLD: PublicKey = PublicKey::from_bytes([1; 32]);
+    const NEW: PublicKey = PublicKey::from_bytes([2; 32]);
+    const BOUND: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn cluster() -> Cluster {
+        let mut cluster = Cluster::new("shop", ClusterSpec::default());
+        cluster.status = Some(ClusterStatus {
+            registration: Some(Registration {
+                public_key: NEW.encode(),
+                previous_key: Some(OLD.encode()),
+                bound_at: Time(BOUND),
+                token_id: "t".to_owned(),
+            }),
+            ..ClusterStatus::default()
+        });
+        cluster
+    }
+
+    fn after(minutes: i64) -> Timestamp {
+        BOUND + SignedDuration::from_mins(minutes)
+    }
+
+    #[test]
+    fn tunnel_with_a_replaced_key_is_valid_for_five_minutes() {
+        let agent = |source: TunnelSource, key: &PublicKey| AttachedAgent {
+            source,
+            key: key.clone(),
+            replica: "r1".to_owned(),
+            version: "0.1.0".to_owned(),
+            protocol: 2,
+        };
+        let (cluster, other) = (cluster(), PublicKey::from_bytes([3; 32]));
+        for (key, minutes, valid) in [
+            (&NEW, 0, true),
+            (&NEW, 10_000, true),
+            (&OLD, 4, true),
+            (&OLD, 5, false),
+            (&other, 0, false),
+        ] {
+            let agent = agent(TunnelSource::Agent, key);
+            let found = is_valid(&agent, &cluster, after(minutes));
+            assert_eq!(found, valid, "{key:?} after {minutes} min");
+        }
+        let node = TunnelSource::Node {
+            node: "cp-1".to_owned(),
+            class: drover_api::agent::NodeClass::ControlPlane,
+        };
+        assert!(!is_valid(&agent(node, &NEW), &cluster, after(0)));
+    }
+
+    #[test]
+    fn next_rotation_is_the_schedule_or_a_request_in_the_future() {
+        let bound = BoundKey {
+            public_key: NEW.encode(),
+            previous: None,
+            at: BOUND,
+        };
+        let spec = |days, requested: Option<i64>| KeyRotationSpec {
+            days,
+            requested_at: requested.map(|minutes| Time(after(minutes))),
+        };
+        let minutes = |spec| time_to_rotation(&spec, &bound, after(10)).as_secs() / 60;
+        assert_eq!(minutes(spec(1, None)), 24 * 60 - 10);
+        assert_eq!(minutes(spec(1, Some(30))), 20);
+        assert_eq!(minutes(spec(0, None)), 60);
+    }
+}

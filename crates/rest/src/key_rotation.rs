@@ -1,0 +1,46 @@
+//! The route that requests new keys of a cluster's agents.
+
+use axum::extract::State;
+use drover_api::kinds::Cluster;
+use drover_api::rest::KeyRotation;
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+use super::RestState;
+use super::authorized_writes::AuthorizedWriter;
+use drover_http_edge::body::Name;
+use drover_http_edge::status::Status;
+use drover_hub::visibility::{Visibility, cluster_scope};
+use drover_identity::caller::Caller;
+
+/// Requests new keys of the cluster's agent and of its node agents. Open streams continue.
+#[utoipa::path(post, path = "/v1/clusters/{name}/rotate-keys", tag = "clusters",
+    params(("name" = String, Path, description = "The cluster's name")),
+    responses((status = 200, body = KeyRotation)))]
+pub(super) async fn request(
+    State(state): State<RestState>,
+    Caller(caller): Caller,
+    Name(name): Name,
+) -> Result<axum::Json<KeyRotation>, Status> {
+    let visibility = Visibility::of(state.hub.stores(), &caller);
+    let cluster = visibility.cluster(&name)?;
+    visibility.require("update", "clusters", &cluster_scope(&cluster))?;
+    // The hub stores times in seconds.
+    let requested_at = Timestamp::from_second(Timestamp::now().as_second())
+        .map_err(|error| Status::internal(error.to_string()))?;
+    let mut requested = Cluster::clone(&cluster);
+    requested.spec.key_rotation.requested_at = Some(Time(requested_at));
+    let authorized = AuthorizedWriter::<Cluster>::new(&state.hub, &caller);
+    authorized.check_replace(&cluster, &requested).await?;
+    // A patch without the version, because the server changes the status every few seconds.
+    let patch = json!({
+        "metadata": { "uid": cluster.metadata.uid },
+        "spec": { "keyRotation": { "requestedAt": Time(requested_at) } },
+    });
+    let writer = state.hub.writer::<Cluster>().with_manager();
+    writer
+        .patch("request new keys of a cluster", &name, &patch)
+        .await?;
+    Ok(axum::Json(KeyRotation { requested_at }))
+}
