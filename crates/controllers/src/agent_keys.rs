@@ -66,13 +66,14 @@ async fn reconcile(managed: &ManagedCluster) -> Result<Action, RotationError> {
                 continue;
             }
             replaced.push(agent.source.clone());
-            replace(managed, &cluster, &agent, &tunnel, now).await
+            // Boxed, because a replacement is rare and its future is large.
+            Box::pin(replace(managed, &cluster, &agent, &tunnel, now)).await
         } else {
             wait = wait.min(time_to_rotation(&cluster.spec.key_rotation, &bound, now));
             Ok(())
         };
         // An error of one agent does not delay the other agents.
-        error = error.or(result.err());
+        error = error.or_else(|| result.err());
     }
     match error {
         Some(error) => Err(error),

@@ -20,6 +20,7 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
 use thiserror::Error;
 
 use super::claim::{self, Claim};
@@ -170,7 +171,7 @@ pub async fn switch(tunnel: &SelectedTunnel, public_key: &str) -> Result<(), Rot
     let request = SwitchKeyRequest {
         public_key: public_key.to_owned(),
     };
-    let body = serde_json::to_vec(&request).expect("a public key can be serialized as JSON");
+    let body = json!(request).to_string();
     send(tunnel, SWITCH_KEY_PATH, body.into()).await.map(drop)
 }
 
