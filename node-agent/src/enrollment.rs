@@ -129,8 +129,8 @@ impl Enrollment for NodeEnrollment {
         self.files.next_key()
     }
 
-    async fn switch_key(&self, public: &PublicKey) -> Result<bool, RegistrationError> {
-        self.files.switch_key(public)
+    async fn use_key(&self, public: &PublicKey) -> Result<(), RegistrationError> {
+        self.files.use_key(public)
     }
 
     /// Does nothing, because the kubelet replaces the token.

@@ -16,11 +16,8 @@ use serde::{Deserialize, Serialize};
 
 /// Name of the file with the key, in PKCS#8.
 const KEY: &str = "key.pkcs8";
-/// Name of the file with the key that replaces the present key after the server has bound it.
+/// Name of the file with the key that replaces the current key after the server has bound it.
 const NEXT_KEY: &str = "next-key.pkcs8";
-/// Name of the file with the replaced key. The node agent needs it after the restore of a backup of the
-/// hub.
-const PREVIOUS_KEY: &str = "previous-key.pkcs8";
 /// Name of the file with the record of the registration, in JSON.
 const RECORD: &str = "registration.json";
 
@@ -46,52 +43,45 @@ impl Files {
 
     /// Returns the stored keys. Generates and stores a key if there is no key.
     pub(crate) fn keys_or_create(&self) -> Result<StoredKeys, RegistrationError> {
-        let current = self.key_or_create(KEY)?;
-        let mut others = Vec::new();
-        for name in [NEXT_KEY, PREVIOUS_KEY] {
-            others.extend(self.key(name)?.map(Arc::new));
-        }
-        let current = Arc::new(current);
-        Ok(StoredKeys { current, others })
+        let current = Arc::new(self.key_or_create(KEY)?);
+        // The server binds a different key only after it has requested the next key. A damaged next key
+        // is replaced when the server requests it.
+        let others = self.key(NEXT_KEY).ok().flatten().map(Arc::new);
+        Ok(StoredKeys {
+            current,
+            others: others.into_iter().collect(),
+        })
     }
 
-    /// Returns the key that replaces the present key. Generates and stores the key if there is none.
+    /// Returns the key that replaces the current key. Generates and stores the key if there is none.
     pub(crate) fn next_key(&self) -> Result<AgentKey, RegistrationError> {
-        self.key_or_create(NEXT_KEY)
+        match self.key(NEXT_KEY) {
+            Ok(Some(next)) => Ok(next),
+            Ok(None) | Err(RegistrationError::Key(_)) => self.create_key(NEXT_KEY),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Makes the stored key `public` the key for new connections. Returns false if no stored key
-    /// matches.
-    pub(crate) fn switch_key(&self, public: &PublicKey) -> Result<bool, RegistrationError> {
-        let is_stored = |name| -> Result<bool, RegistrationError> {
-            Ok(self.key(name)?.is_some_and(|key| key.public() == public))
-        };
-        if is_stored(KEY)? {
-            return Ok(true);
+    /// Makes the next key the current key, if it is `public`.
+    pub(crate) fn use_key(&self, public: &PublicKey) -> Result<(), RegistrationError> {
+        if self
+            .key(NEXT_KEY)?
+            .is_none_or(|next| next.public() != public)
+        {
+            return Ok(());
         }
-        let Some(current) = self.read(KEY)? else {
-            return Ok(false);
-        };
-        if is_stored(NEXT_KEY)? {
-            self.write(PREVIOUS_KEY, current.expose_secret())?;
-            let (from, to) = (self.0.join(NEXT_KEY), self.0.join(KEY));
-            fs::rename(&from, to).map_err(|source| failed("rename", from, source))?;
-            return Ok(true);
-        }
-        if !is_stored(PREVIOUS_KEY)? {
-            return Ok(false);
-        }
-        if let Some(previous) = self.read(PREVIOUS_KEY)? {
-            self.write(KEY, previous.expose_secret())?;
-            self.write(PREVIOUS_KEY, current.expose_secret())?;
-        }
-        Ok(true)
+        let (from, to) = (self.0.join(NEXT_KEY), self.0.join(KEY));
+        fs::rename(&from, to).map_err(|source| failed("rename", from, source))
     }
 
     fn key_or_create(&self, name: &str) -> Result<AgentKey, RegistrationError> {
-        if let Some(key) = self.key(name)? {
-            return Ok(key);
+        match self.key(name)? {
+            Some(key) => Ok(key),
+            None => self.create_key(name),
         }
+    }
+
+    fn create_key(&self, name: &str) -> Result<AgentKey, RegistrationError> {
         let key = AgentKey::generate()?;
         self.write(name, key.expose_secret())?;
         Ok(AgentKey::from_pkcs8(&key)?)
@@ -176,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn next_key_replaces_the_key_and_the_replaced_key_can_return() {
+    fn next_key_becomes_the_current_key_only_when_it_is_used() {
         let folder = tempfile::tempdir().unwrap();
         let files = Files::new(folder.path().to_owned());
         let stored = || {
@@ -187,13 +177,26 @@ mod tests {
         let (first, _) = stored();
         let next = files.next_key().unwrap().public().clone();
         assert_eq!(files.next_key().unwrap().public(), &next);
-        assert_eq!(stored(), (first.clone(), vec![next.clone()]));
-        assert!(files.switch_key(&next).unwrap());
-        assert!(files.switch_key(&next).unwrap());
-        assert_eq!(stored(), (next.clone(), vec![first.clone()]));
-        assert!(files.switch_key(&first).unwrap());
-        assert_eq!(stored(), (first, vec![next]));
-        assert!(!files.switch_key(&PublicKey::from_bytes([1; 32])).unwrap());
+        files.use_key(&first).unwrap();
+        assert_eq!(stored(), (first, vec![next.clone()]));
+        for _ in 0..2 {
+            files.use_key(&next).unwrap();
+            assert_eq!(stored(), (next.clone(), Vec::new()));
+        }
+    }
+
+    #[test]
+    fn damaged_next_key_does_not_prevent_a_connection_and_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::new(folder.path().to_owned());
+        let first = files.keys_or_create().unwrap();
+        fs::write(folder.path().join(NEXT_KEY), "no key").unwrap();
+        let stored = files.keys_or_create().unwrap();
+        assert_eq!(stored.current.public(), first.current.public());
+        let next = files.next_key().unwrap();
+        files.use_key(next.public()).unwrap();
+        let stored = files.keys_or_create().unwrap();
+        assert_eq!(stored.current.public(), next.public());
     }
 
     #[test]

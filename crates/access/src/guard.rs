@@ -2,7 +2,7 @@
 //! controls the server.
 
 use drover_api::agent::{
-    ENDORSE_PATH, LANE_HEADER, Lane, NEXT_KEY_PATH, REPORT_PATH, SWITCH_KEY_PATH,
+    ENDORSE_PATH, LANE_HEADER, Lane, NEXT_KEY_PATH, REPORT_PATH, USE_KEY_PATH,
 };
 use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderMap, Method, Uri};
@@ -41,7 +41,7 @@ pub enum Refused {
     ForeignImpersonation,
     /// The report lane permits only `GET /report`, `POST /endorse` and the paths of key rotation.
     #[error(
-        "the report lane permits only GET /report, POST /endorse, POST /key/next and POST /key/switch"
+        "the report lane permits only GET /report, POST /endorse, POST /key/next and POST /key/use"
     )]
     NotAReport,
 }
@@ -76,7 +76,7 @@ pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Re
             no_impersonation(headers)?;
             let ours = match uri.path() {
                 REPORT_PATH => method == Method::GET,
-                ENDORSE_PATH | NEXT_KEY_PATH | SWITCH_KEY_PATH => method == Method::POST,
+                ENDORSE_PATH | NEXT_KEY_PATH | USE_KEY_PATH => method == Method::POST,
                 _ => false,
             };
             if !ours || uri.query().is_some() {

@@ -15,6 +15,7 @@ mod choice;
 mod client;
 mod cluster;
 mod entry;
+mod report_call;
 mod source;
 
 use std::collections::{BTreeMap, HashMap};
@@ -35,6 +36,7 @@ use self::client::TunnelService;
 use self::cluster::ClusterTunnels;
 pub use self::cluster::{ActiveAgent, SwitchReason};
 use self::entry::TunnelEntry;
+pub use self::report_call::{ReportAnswer, ReportCallError};
 pub use self::source::{AttachedAgent, BoundKey, TunnelSource};
 use drover_telemetry::Metrics;
 
@@ -43,6 +45,8 @@ use drover_telemetry::Metrics;
 const MAX_AGENT_TUNNELS: usize = 8;
 /// Maximum number of tunnels of a cluster's node agents. A new tunnel replaces the oldest tunnel.
 const MAX_NODE_TUNNELS: usize = 3;
+/// Maximum number of draining tunnels of a cluster.
+const MAX_DRAINING: usize = MAX_TUNNELS;
 /// Maximum number of tunnels of a cluster.
 const MAX_TUNNELS: usize = MAX_AGENT_TUNNELS + MAX_NODE_TUNNELS;
 
@@ -109,6 +113,9 @@ struct Inner {
     /// Change counters of the clusters' tunnels. A watcher of a cluster subscribes to the counter
     /// of the cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
+    /// Tunnels with a replaced key, oldest first. Their open streams continue, and they receive no new
+    /// requests. A cluster has at most [`MAX_DRAINING`].
+    draining: Mutex<Vec<(ClusterUid, Arc<TunnelEntry>)>>,
     budget: Arc<ServerBudget>,
     limits: Limits,
     metrics: Metrics,
@@ -188,6 +195,7 @@ impl Tunnels {
             next_id: AtomicU64::new(1),
             changed: watch::Sender::new(0),
             changed_in: Mutex::default(),
+            draining: Mutex::default(),
             budget,
             limits: Limits {
                 buffered_bytes: memory.one,
@@ -228,10 +236,12 @@ impl Tunnels {
         };
         self.0.metrics.tunnels.inc();
         for (displaced, reason) in displaced {
-            self.gone(&displaced);
             match reason {
-                Some(reason) => displaced.tunnel.close(reason),
-                None => displaced.replace(),
+                Some(reason) => {
+                    self.gone(&displaced);
+                    displaced.tunnel.close(reason);
+                }
+                None => self.start_drain(&cluster, displaced),
             }
         }
         self.changed(&cluster);
@@ -241,13 +251,49 @@ impl Tunnels {
                 .probe(|before, after| tunnels.health_changed(&uid, &entry, before, after))
                 .await;
             tunnels.detach(&uid, entry.id);
-            entry.drain().await;
+            tunnels.drain(&entry).await;
         });
         AttachGuard {
             tunnels: self.clone(),
             cluster,
             id,
         }
+    }
+
+    /// Moves a detached tunnel to the draining tunnels. Closes the oldest draining tunnel of the cluster
+    /// if there are too many.
+    fn start_drain(&self, cluster: &ClusterUid, entry: Arc<TunnelEntry>) {
+        let mut draining = self.0.draining.lock();
+        let mut of_cluster = draining.iter().filter(|(uid, _)| uid == cluster);
+        let oldest = of_cluster.next().map(|(_, oldest)| Arc::clone(oldest));
+        if let Some(oldest) = oldest
+            && of_cluster.count() + 1 >= MAX_DRAINING
+        {
+            oldest
+                .tunnel
+                .close("the cluster has too many tunnels with replaced keys");
+        }
+        draining.push((cluster.clone(), Arc::clone(&entry)));
+        entry.start_drain();
+    }
+
+    /// Waits until the open streams of a draining tunnel have ended, and closes the tunnel. Returns
+    /// immediately for other tunnels, which are closed.
+    async fn drain(&self, entry: &TunnelEntry) {
+        entry.drain().await;
+        let mut draining = self.0.draining.lock();
+        let before = draining.len();
+        draining.retain(|(_, other)| other.id != entry.id);
+        if draining.len() < before {
+            self.gone(entry);
+        }
+    }
+
+    /// Returns the draining tunnels of a cluster.
+    fn draining(&self, cluster: &ClusterUid) -> Vec<Arc<TunnelEntry>> {
+        let draining = self.0.draining.lock();
+        let of_cluster = draining.iter().filter(|(uid, _)| uid == cluster);
+        of_cluster.map(|(_, entry)| Arc::clone(entry)).collect()
     }
 
     fn of(&self, cluster: &ClusterUid) -> Option<Arc<ClusterTunnels>> {
@@ -284,21 +330,29 @@ impl Tunnels {
         Ok(SelectedTunnel { entry })
     }
 
-    /// Closes the tunnels of agents for which `allowed` returns false.
-    pub fn retain(&self, cluster: &ClusterUid, allowed: impl Fn(&AttachedAgent) -> bool) {
+    /// Closes the tunnels of agents for which `allowed` returns false, and the draining tunnels of agents
+    /// for which `may_drain` returns false.
+    pub fn retain(
+        &self,
+        cluster: &ClusterUid,
+        allowed: impl Fn(&AttachedAgent) -> bool,
+        may_drain: impl Fn(&AttachedAgent) -> bool,
+    ) {
         let entries = self.of(cluster);
-        for entry in entries.iter().flat_map(|entries| entries.entries()) {
-            if !allowed(&entry.agent) {
-                entry.tunnel.close("the agent's key is no longer valid");
-            }
+        let entries = entries.iter().flat_map(|entries| entries.entries());
+        let invalid = entries.filter(|entry| !allowed(&entry.agent));
+        let draining = self.draining(cluster).into_iter();
+        for entry in invalid.chain(draining.filter(|entry| !may_drain(&entry.agent))) {
+            entry.tunnel.close("the agent's key is no longer valid");
         }
     }
 
-    /// Returns all tunnels of a cluster, oldest first, with their agents.
-    pub fn select_all(&self, cluster: &ClusterUid) -> Vec<(AttachedAgent, SelectedTunnel)> {
+    /// Returns all healthy tunnels of a cluster, oldest first, with their agents.
+    pub fn select_healthy(&self, cluster: &ClusterUid) -> Vec<(AttachedAgent, SelectedTunnel)> {
         let entries = self.of(cluster);
         let entries = entries.iter().flat_map(|entries| entries.entries());
         entries
+            .filter(|entry| entry.health() == Health::Healthy)
             .map(|entry| (entry.agent.clone(), SelectedTunnel { entry }))
             .collect()
     }
@@ -384,7 +438,8 @@ impl Tunnels {
     /// Closes all tunnels of a cluster. The agent logs the reason.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
         let entries = self.of(cluster);
-        for entry in entries.iter().flat_map(|entries| entries.entries()) {
+        let entries = entries.iter().flat_map(|entries| entries.entries());
+        for entry in entries.chain(self.draining(cluster)) {
             entry.tunnel.close(reason);
         }
     }

@@ -67,6 +67,9 @@ pub enum ConnectError {
     /// The WebSocket handshake with the server failed.
     #[error("the tunnel did not open: {cause}", cause = .0)]
     Upgrade(String),
+    /// The agent has not stored the key that the server has asked the agent to use.
+    #[error("no stored key matches the key that the server has bound")]
+    UnknownKey,
     /// The tunnel closed with an error.
     #[error("the tunnel closed: {cause}", cause = .0)]
     Lost(#[from] ServeError),
@@ -103,6 +106,7 @@ impl ConnectError {
             Self::Dial(error) => error.reason(),
             Self::Protocol(_) => "ProtocolMismatch",
             Self::Upgrade(_) => "UpgradeFailed",
+            Self::UnknownKey => "UnknownKey",
             Self::Lost(_) => "TunnelLost",
         }
     }
@@ -139,7 +143,7 @@ impl ServedTunnel {
 }
 
 /// Pause after a failed attempt to open a tunnel with a new key.
-const SWITCH_PAUSE: Duration = Duration::from_secs(5);
+const NEW_KEY_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of tunnels with replaced keys. The server closes such a tunnel when its last request
 /// has ended.
 const MAX_REPLACED: usize = 4;
@@ -234,20 +238,22 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
         let mut pause = Duration::ZERO;
         loop {
             let (binding, key) = (Arc::clone(&served.binding), served.key.clone());
-            let switched = async {
+            let requested = async {
                 tokio::time::sleep(pause).await;
-                self.keys.switched_from(&key).await;
+                self.keys.requested_instead_of(&key).await
             };
-            tokio::select! {
+            let requested = tokio::select! {
                 closed = served.closed() => return closed,
                 () = self.binding_change(&binding) => {
-                    served.ended.cancel();
+                    for tunnel in replaced.iter().chain([&served]) {
+                        tunnel.ended.cancel();
+                    }
                     return served.closed().await;
                 }
-                () = switched => {}
-            }
+                requested = requested => requested,
+            };
             let connected = tokio::select! {
-                connected = Box::pin(self.connect(true)) => connected,
+                connected = Box::pin(self.connect_with(&requested)) => connected,
                 () = self.shutdown.cancelled() => return served.closed().await,
             };
             match connected {
@@ -261,7 +267,7 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
                     replaced.push_back(std::mem::replace(&mut served, self.serve(tunnel)));
                 }
                 Err(error) => {
-                    pause = SWITCH_PAUSE;
+                    pause = NEW_KEY_PAUSE;
                     let error = error_chain(&error);
                     warn!(
                         error,
@@ -318,12 +324,18 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
         }
     }
 
-    /// Reads the binding, registers if needed, and opens a tunnel.
-    async fn connect(&self, trust_record: bool) -> Result<OpenTunnel, ConnectError> {
+    /// Reads the binding, and creates a client of the server.
+    async fn server(&self) -> Result<(Arc<ServerBinding>, Server), ConnectError> {
         let binding = Arc::new(self.keys.enrollment.binding().await?);
         let server = Server::new(Arc::clone(&binding))?
             .dialled_from(self.source)
             .dialled_through(self.proxy.clone());
+        Ok((binding, server))
+    }
+
+    /// Reads the binding, registers if needed, and opens a tunnel.
+    async fn connect(&self, trust_record: bool) -> Result<OpenTunnel, ConnectError> {
+        let (binding, server) = self.server().await?;
         let enrolled = self.keys.enrollment.enroll(&binding, &server, trust_record);
         let member = enrolled.await?;
         let (stream, protocol, member) = self.open_with_bound_key(&server, member).await?;
@@ -333,6 +345,34 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
             stream,
             protocol,
         })
+    }
+
+    /// Opens a tunnel with the stored key that the server has asked the agent to use.
+    async fn connect_with(&self, key: &PublicKey) -> Result<OpenTunnel, ConnectError> {
+        let (binding, server) = self.server().await?;
+        let enrolled = self.keys.enrollment.enroll(&binding, &server, true);
+        let mut member = enrolled.await?;
+        let others = std::mem::take(&mut member.other_keys);
+        let mut stored = std::iter::once(Arc::clone(&member.key)).chain(others);
+        let found = stored.find(|stored| stored.public() == key);
+        member.key = found.ok_or(ConnectError::UnknownKey)?;
+        let (stream, protocol) = self.open(&server, &member).await?;
+        self.use_accepted_key(key).await;
+        Ok(OpenTunnel {
+            binding,
+            member,
+            stream,
+            protocol,
+        })
+    }
+
+    /// Makes a key that the server has accepted the current key. An error does not close the tunnel,
+    /// because the agent tries all stored keys.
+    async fn use_accepted_key(&self, key: &PublicKey) {
+        if let Err(error) = self.keys.enrollment.use_key(key).await {
+            let error = error_chain(&error);
+            warn!(error, "failed to store which key the server has bound");
+        }
     }
 
     /// Waits until the ConfigMap contains a different valid binding.
@@ -356,8 +396,8 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
 
     /// Opens a tunnel with the stored key that the server has bound.
     ///
-    /// This is usually the present key. A crash during the replacement of the key, or the restore of a
-    /// backup of the hub, can leave a different key bound.
+    /// This is usually the current key. A crash during a key rotation, or the restore of a backup of the
+    /// hub, can leave a different key bound.
     async fn open_with_bound_key(
         &self,
         server: &Server,
@@ -373,8 +413,7 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
             member.key = other;
             match self.open(server, &member).await {
                 Ok((stream, version)) => {
-                    let key = member.key.public();
-                    self.keys.enrollment.switch_key(key).await?;
+                    self.use_accepted_key(member.key.public()).await;
                     return Ok((stream, version, member));
                 }
                 Err(error) => refused = error,

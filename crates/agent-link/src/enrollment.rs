@@ -27,15 +27,14 @@ pub trait Enrollment: Send + Sync {
         trust_record: bool,
     ) -> impl Future<Output = Result<Membership, RegistrationError>> + Send;
 
-    /// Returns the key that replaces the present key. Generates and stores the key if there is none.
+    /// Returns the key that replaces the current key. Generates and stores the key if there is none.
     fn next_key(&self) -> impl Future<Output = Result<AgentKey, RegistrationError>> + Send;
 
-    /// Makes the stored key `public` the key for new connections. Returns false if no stored key
-    /// matches.
-    fn switch_key(
+    /// Makes the stored key `public`, which the server has accepted, the current key.
+    fn use_key(
         &self,
         public: &PublicKey,
-    ) -> impl Future<Output = Result<bool, RegistrationError>> + Send;
+    ) -> impl Future<Output = Result<(), RegistrationError>> + Send;
 
     /// Deletes credentials that can be used once and that the agent has already used. A connected
     /// agent calls this method regularly.
@@ -66,8 +65,8 @@ impl Enrollment for Store {
         Ok(Self::next_key(self).await?)
     }
 
-    async fn switch_key(&self, public: &PublicKey) -> Result<bool, RegistrationError> {
-        Ok(Self::switch_key(self, public).await?)
+    async fn use_key(&self, public: &PublicKey) -> Result<(), RegistrationError> {
+        Ok(Self::use_key(self, public).await?)
     }
 
     async fn clean_up(&self) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use drover_access::guard::{self, Refused};
 use drover_access::headers::strip_hop_by_hop;
-use drover_api::agent::{LANE_HEADER, Lane, NEXT_KEY_PATH, REFUSED_HEADER, SWITCH_KEY_PATH};
+use drover_api::agent::{LANE_HEADER, Lane, NEXT_KEY_PATH, REFUSED_HEADER, USE_KEY_PATH};
 use drover_tunnel::protocol::Version;
 use drover_tunnel::upgrade::{self, RelayError};
 use futures::future::BoxFuture;
@@ -75,7 +75,7 @@ impl Lanes {
         match guard::admit(request.method(), request.uri(), request.headers()) {
             Err(refused) => self.refuse(&request, refused),
             Ok(Lane::Report) => match request.uri().path() {
-                NEXT_KEY_PATH | SWITCH_KEY_PATH => tunnel.keys.handle(tunnel, request).await,
+                NEXT_KEY_PATH | USE_KEY_PATH => tunnel.keys.handle(tunnel, request).await,
                 _ => self.report.handle(tunnel, request).await,
             },
             Ok(lane) => self.forward(tunnel, lane, request).await,

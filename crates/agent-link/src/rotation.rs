@@ -1,14 +1,14 @@
-//! The replacement of the agent's key. The server requests a new key through a tunnel that the
-//! present key has authenticated, binds the new key, and asks the agent to use it.
+//! The rotation of the agent's key. The server requests a new key through a tunnel that the current key
+//! has authenticated, binds the new key, and asks the agent to use it.
 //!
-//! The agent stores the new key before the server binds it, and keeps the replaced key. After a crash
-//! at any time, and after the restore of a backup of the hub, the bound key is one of the stored keys.
+//! The agent stores the new key before the server binds it. The new key becomes the current key only
+//! after the server has accepted it, so that the bound key is always one of the stored keys.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use drover_access::proof::{PublicKey, next_key_message};
-use drover_api::agent::{NEXT_KEY_PATH, NextKey, SwitchKeyRequest};
+use drover_api::agent::{NEXT_KEY_PATH, NextKey, UseKeyRequest};
 use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -27,13 +27,11 @@ use crate::upstream::{Body, boxed};
 /// Maximum size of a request, in bytes.
 const MAX_REQUEST: usize = 1024;
 
-/// The reason why the agent cannot replace its key.
+/// The reason why the agent cannot respond to a request for its key.
 #[derive(Debug, Error)]
 enum RotationError {
     #[error("the body of the request is not a public key: {0}")]
     Malformed(String),
-    #[error("the agent has not stored the key")]
-    UnknownKey,
     #[error(transparent)]
     Store(#[from] RegistrationError),
 }
@@ -42,19 +40,18 @@ impl RotationError {
     const fn code(&self) -> StatusCode {
         match self {
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
-            Self::UnknownKey => StatusCode::CONFLICT,
             Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
 
-/// The replacement of the keys of one agent, for all tunnels of the agent.
+/// The state of the key rotation, which all tunnels of the agent share.
 #[derive(Debug)]
 pub(crate) struct KeyRotation<E> {
     pub(crate) enrollment: E,
-    /// A lock so that requests do not write the stored keys concurrently.
-    writing: Mutex<()>,
-    /// The key to which the server has asked the agent to switch, until a tunnel uses the key.
+    /// Serializes the creation of new keys.
+    creating: Mutex<()>,
+    /// The key that the server has asked the agent to use, until a tunnel uses the key.
     target: watch::Sender<Option<PublicKey>>,
 }
 
@@ -62,25 +59,29 @@ impl<E: Enrollment> KeyRotation<E> {
     pub(crate) fn new(enrollment: E) -> Self {
         Self {
             enrollment,
-            writing: Mutex::default(),
+            creating: Mutex::default(),
             target: watch::Sender::new(None),
         }
     }
 
-    /// Waits until the server has asked the agent to use a key other than `key`.
-    pub(crate) async fn switched_from(&self, key: &PublicKey) {
+    /// Waits until the server has asked the agent to use a key other than `key`. Returns the requested
+    /// key.
+    pub(crate) async fn requested_instead_of(&self, key: &PublicKey) -> PublicKey {
         let is_other = |target: &Option<PublicKey>| target.as_ref().is_some_and(|it| it != key);
-        // Fails only if the sender is dropped, and `self` has the sender.
-        let _ = self.target.subscribe().wait_for(is_other).await;
+        let mut targets = self.target.subscribe();
+        let target = targets.wait_for(is_other).await;
+        let target = target.ok().and_then(|target| target.clone());
+        // The sender of `self` exists, and `is_other` requires a key.
+        target.expect("the watched value is a key")
     }
 
-    /// Ends the request of the server to use a different key, after a tunnel has opened.
+    /// Clears the requested key after a tunnel with the key has opened.
     pub(crate) fn finish(&self) {
         self.target.send_replace(None);
     }
 
     async fn next(&self, member: &Membership) -> Result<NextKey, RotationError> {
-        let _writing = self.writing.lock().await;
+        let _creating = self.creating.lock().await;
         let next = self.enrollment.next_key().await?;
         let current = member.key.public();
         let message = next_key_message(&member.cluster_uid, current, next.public());
@@ -90,21 +91,17 @@ impl<E: Enrollment> KeyRotation<E> {
         })
     }
 
-    async fn switch(&self, request: Request<Incoming>) -> Result<(), RotationError> {
+    async fn use_key(&self, request: Request<Incoming>) -> Result<(), RotationError> {
         let body = Limited::new(request.into_body(), MAX_REQUEST).collect();
         let body = body.await;
         let body = body.map_err(|error| RotationError::Malformed(error.to_string()))?;
-        let malformed = |error: String| RotationError::Malformed(error);
-        let SwitchKeyRequest { public_key } = serde_json::from_slice(&body.to_bytes())
-            .map_err(|error| malformed(error.to_string()))?;
-        let key = PublicKey::parse(&public_key).map_err(|error| malformed(error.to_string()))?;
-        let _writing = self.writing.lock().await;
-        if !self.enrollment.switch_key(&key).await? {
-            return Err(RotationError::UnknownKey);
-        }
+        let UseKeyRequest { public_key } = serde_json::from_slice(&body.to_bytes())
+            .map_err(|error| RotationError::Malformed(error.to_string()))?;
+        let key = PublicKey::parse(&public_key)
+            .map_err(|error| RotationError::Malformed(error.to_string()))?;
         info!(
             public_key,
-            "the server replaced the agent's key; opening a new tunnel"
+            "the server bound the agent's new key; opening a tunnel with the key"
         );
         self.target.send_replace(Some(key));
         Ok(())
@@ -131,9 +128,9 @@ impl<E: Enrollment + std::fmt::Debug + 'static> LaneHandler for TunnelKeys<E> {
                 let next = rotation.next(&member).await;
                 next.map_or_else(|error| refused(&error), |next| json(&next))
             } else {
-                let switched = rotation.switch(request).await;
+                let requested = rotation.use_key(request).await;
                 let done = |()| Response::new(boxed(Empty::<Bytes>::new()));
-                switched.map_or_else(|error| refused(&error), done)
+                requested.map_or_else(|error| refused(&error), done)
             }
         })
     }
@@ -149,6 +146,6 @@ fn json(next: &NextKey) -> Response<Body> {
 
 fn refused(error: &RotationError) -> Response<Body> {
     let message = error_chain(error);
-    warn!(error = message, "failed to replace the agent's key");
+    warn!(error = message, "refused a request for the agent's key");
     status_response(error.code(), "KeyNotReplaced", &message)
 }

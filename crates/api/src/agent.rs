@@ -10,7 +10,7 @@
 //!
 //! The server replaces a bound key through a tunnel that the key has authenticated. The agent creates
 //! a new key ([`NEXT_KEY_PATH`]), the server binds it, and then the agent opens a new tunnel with the
-//! new key ([`SWITCH_KEY_PATH`]).
+//! new key ([`USE_KEY_PATH`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ pub const ENDORSE_PATH: &str = "/endorse";
 /// and the response is a [`NextKey`].
 pub const NEXT_KEY_PATH: &str = "/key/next";
 /// Path on the report lane at which an agent starts to use a stored key. The body is a
-/// [`SwitchKeyRequest`], and the response has no body. The agent then opens a new tunnel.
-pub const SWITCH_KEY_PATH: &str = "/key/switch";
+/// [`UseKeyRequest`], and the response has no body. The agent then opens a new tunnel with the key.
+pub const USE_KEY_PATH: &str = "/key/use";
 /// Audience of the service account token with which a node agent proves its node. The API server does
 /// not accept a token with this audience.
 pub const NODE_TOKEN_AUDIENCE: &str = "drover-node-agent";
@@ -241,10 +241,10 @@ pub struct NextKey {
     pub signature: String,
 }
 
-/// Body of a request to [`SWITCH_KEY_PATH`].
+/// Body of a request to [`USE_KEY_PATH`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SwitchKeyRequest {
+pub struct UseKeyRequest {
     /// Ed25519 public key that the server has bound, base64 of 32 bytes.
     pub public_key: String,
 }

@@ -18,8 +18,8 @@ pub const NODES_HEALTHY: &str = "NodesHealthy";
 /// Condition of a Cluster: the tokens are in the cluster, and its API servers call the webhooks of the
 /// authorized endpoint.
 pub const AUTHORIZED_ENDPOINT_READY: &str = "AuthorizedEndpointReady";
-/// Condition of a Cluster whose server has not yet replaced a key that is due: the keys of the agents are
-/// current.
+/// Condition of a Cluster: False if the server has not replaced a due key of an agent within a minute.
+/// Absent otherwise.
 pub const KEYS_CURRENT: &str = "KeysCurrent";
 /// Condition of a Cluster that is being deleted: the cluster does not contain objects that Drover
 /// applied.

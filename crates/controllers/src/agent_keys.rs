@@ -3,22 +3,21 @@
 
 use std::time::Duration;
 
+use drover_agent_gateway::registration::connect::KEY_CHANGE_TIME;
 use drover_agent_gateway::registration::rotation::{self, RotationError};
-use drover_agent_gateway::tunnels::{AttachedAgent, BoundKey, SelectedTunnel};
+use drover_agent_gateway::tunnels::{AttachedAgent, BoundKey, SelectedTunnel, TunnelSource};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, KeyRotationSpec};
 use drover_reconcile::{Action, Attempt, Reconciler};
+use futures::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 
 use super::Controllers;
 use super::managed::ManagedCluster;
 
-/// Maximum time for which a tunnel with a replaced key receives requests. The agent opens a new tunnel
-/// in this time.
-const SWITCH_TIME: SignedDuration = SignedDuration::from_mins(5);
-/// Interval at which the server asks an agent again to open a tunnel with the new key.
-const SWITCH_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval at which the server asks an agent again to use its new key.
+const USE_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum time between two checks of the age of the keys.
 const INTERVAL: Duration = Duration::from_hours(1);
 
@@ -34,12 +33,8 @@ impl Reconciler for AgentKeys {
             return Ok(Action::await_change());
         };
         let reconciling = cluster.unless_deleted(reconcile(&cluster));
-        let Some(reconciled) = reconciling.await else {
-            return Ok(Action::await_change());
-        };
-        let error = reconciled.as_ref().err();
-        cluster.set_key_error(error.map(ToString::to_string));
-        reconciled
+        let reconciled = reconciling.await;
+        reconciled.unwrap_or(Ok(Action::await_change()))
     }
 }
 
@@ -48,37 +43,89 @@ async fn reconcile(managed: &ManagedCluster) -> Result<Action, RotationError> {
         return Ok(Action::await_change());
     };
     let now = Timestamp::now();
-    let tunnels = &managed.controllers.tunnels;
-    tunnels.retain(&managed.uid, |agent| is_valid(agent, &cluster, now));
-    let mut error = None;
-    let mut wait = INTERVAL;
-    let mut replaced = Vec::new();
-    for (agent, tunnel) in tunnels.select_all(&managed.uid) {
-        let Some(bound) = agent.source.bound_key(&cluster) else {
+    close_invalid(managed, &cluster, now);
+    let mut agents: Vec<(TunnelSource, Vec<(AttachedAgent, SelectedTunnel)>)> = Vec::new();
+    for (agent, tunnel) in managed.controllers.tunnels.select_healthy(&managed.uid) {
+        if !is_valid(&agent, &cluster, now) {
             continue;
-        };
-        let result = if bound.public_key != agent.key.encode() {
-            wait = wait.min(SWITCH_INTERVAL);
-            rotation::switch(&tunnel, &bound.public_key).await
-        } else if cluster.spec.key_rotation.is_due(bound.at, now) {
-            // The replicas of the agent share the key.
-            if replaced.contains(&agent.source) {
-                continue;
-            }
-            replaced.push(agent.source.clone());
-            // Boxed, because a replacement is rare and its future is large.
-            Box::pin(replace(managed, &cluster, &agent, &tunnel, now)).await
-        } else {
-            wait = wait.min(time_to_rotation(&cluster.spec.key_rotation, &bound, now));
-            Ok(())
-        };
-        // An error of one agent does not delay the other agents.
-        error = error.or_else(|| result.err());
+        }
+        match agents
+            .iter_mut()
+            .find(|(source, _)| *source == agent.source)
+        {
+            Some((_, tunnels)) => tunnels.push((agent, tunnel)),
+            None => agents.push((agent.source.clone(), vec![(agent, tunnel)])),
+        }
     }
+    // Concurrently, because an agent that does not respond must not delay the other agents.
+    let reconciling = agents.iter().map(|(source, tunnels)| async {
+        let reconciled = reconcile_agent(managed, &cluster, tunnels, now).await;
+        (source.clone(), reconciled)
+    });
+    let reconciled = join_all(reconciling).await;
+    let (mut wait, mut errors, mut error) = (INTERVAL, Vec::new(), None);
+    for (source, result) in reconciled {
+        match result {
+            Ok(next) => wait = wait.min(next),
+            Err(failed) => {
+                errors.push((source, failed.to_string()));
+                // An upgraded agent opens a new tunnel, which starts a new reconciliation.
+                if !matches!(failed, RotationError::AgentTooOld) {
+                    error = Some(failed);
+                }
+            }
+        }
+    }
+    managed.set_key_errors(errors);
     match error {
         Some(error) => Err(error),
         None if managed.is_connected() => Ok(Action::requeue(wait)),
         None => Ok(Action::await_change()),
+    }
+}
+
+/// Closes the tunnels of agents whose key is not bound any more.
+pub(super) fn close_invalid(managed: &ManagedCluster, cluster: &Cluster, now: Timestamp) {
+    managed.controllers.tunnels.retain(
+        &managed.uid,
+        |agent| is_valid(agent, cluster, now),
+        |agent| agent.source.bound_key(cluster).is_some(),
+    );
+}
+
+/// Replaces the key of one agent if it is due, and asks all its replicas to use the bound key. Returns
+/// the time until the next check.
+async fn reconcile_agent(
+    managed: &ManagedCluster,
+    cluster: &Cluster,
+    tunnels: &[(AttachedAgent, SelectedTunnel)],
+    now: Timestamp,
+) -> Result<Duration, RotationError> {
+    let (mut wait, mut error, mut is_replaced) = (INTERVAL, None, false);
+    for (agent, tunnel) in tunnels {
+        let Some(bound) = agent.source.bound_key(cluster) else {
+            continue;
+        };
+        let result = if bound.public_key != agent.key.encode() {
+            wait = wait.min(USE_INTERVAL);
+            rotation::request_use(tunnel, &bound.public_key).await
+        } else if is_replaced {
+            // The replicas of the agent share the key.
+            Ok(())
+        } else if cluster.spec.key_rotation.is_due(bound.at, now) {
+            // Boxed, because a replacement is rare and its future is large.
+            let replaced = Box::pin(replace(managed, cluster, agent, tunnel, now)).await;
+            is_replaced = replaced.is_ok();
+            replaced
+        } else {
+            wait = wait.min(time_to_rotation(&cluster.spec.key_rotation, &bound, now));
+            Ok(())
+        };
+        error = error.or_else(|| result.err());
+    }
+    match error {
+        Some(error) if !is_replaced => Err(error),
+        _ => Ok(wait),
     }
 }
 
@@ -91,8 +138,8 @@ async fn replace(
     tunnel: &SelectedTunnel,
     now: Timestamp,
 ) -> Result<(), RotationError> {
-    // The hub stores times in seconds. A binding in the second of the request would not be newer than
-    // the request.
+    // The hub stores times in seconds. A key that is bound in the second of the request would not be
+    // newer than the request.
     let requested = cluster.spec.key_rotation.requested_at.as_ref();
     let after = requested.map_or(now, |at| at.0 + SignedDuration::from_secs(1));
     let hub = &managed.controllers.hub;
@@ -103,16 +150,9 @@ async fn replace(
         Err(RotationError::OtherKey) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let owner = agent.source.node().map_or_else(
-        || "the agent".to_owned(),
-        |node| format!("the node agent on {node}"),
-    );
-    tracing::info!(
-        cluster = changed.name_any(),
-        owner,
-        "replaced an agent's key"
-    );
-    let note = format!("replaced the key of {owner}");
+    let source = &agent.source;
+    tracing::info!(cluster = changed.name_any(), %source, "replaced an agent's key");
+    let note = format!("replaced the key of {source}");
     let notices = &managed.controllers.notices;
     notices.inform(&changed, "KeyReplaced", &note).await;
     Ok(())
@@ -133,7 +173,7 @@ fn time_to_rotation(spec: &KeyRotationSpec, bound: &BoundKey, now: Timestamp) ->
 fn is_valid(agent: &AttachedAgent, cluster: &Cluster, now: Timestamp) -> bool {
     let key = agent.key.encode();
     agent.source.bound_key(cluster).is_some_and(|bound| {
-        let is_recent = now.duration_since(bound.at) < SWITCH_TIME;
+        let is_recent = now.duration_since(bound.at) < KEY_CHANGE_TIME;
         bound.public_key == key || (bound.previous.as_ref() == Some(&key) && is_recent)
     })
 }
@@ -141,7 +181,6 @@ fn is_valid(agent: &AttachedAgent, cluster: &Cluster, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use drover_access::proof::PublicKey;
-    use drover_agent_gateway::tunnels::TunnelSource;
     use drover_api::kinds::{ClusterSpec, ClusterStatus, Registration};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -174,6 +213,7 @@ mod tests {
         let agent = |source: TunnelSource, key: &PublicKey| AttachedAgent {
             source,
             key: key.clone(),
+            previous_key: None,
             replica: "r1".to_owned(),
             version: "0.1.0".to_owned(),
             protocol: 2,

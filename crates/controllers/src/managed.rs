@@ -65,7 +65,7 @@ struct Facts {
     access: AccessState,
     endpoint: EndpointProgress,
     upgrade: Upgrade,
-    key_error: Option<String>,
+    key_errors: Vec<(TunnelSource, String)>,
 }
 
 /// The progress of an agent upgrade, with the time of the request. [`UpgradeState`] has the time
@@ -195,11 +195,11 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
-    /// Records why the last attempt to replace keys failed.
-    pub(super) fn set_key_error(&self, error: Option<String>) {
+    /// Records for which agents the last attempt to replace the key failed, and why.
+    pub(super) fn set_key_errors(&self, errors: Vec<(TunnelSource, String)>) {
         let mut facts = self.state.facts.lock();
-        if facts.key_error != error {
-            facts.key_error = error;
+        if facts.key_errors != errors {
+            facts.key_errors = errors;
             drop(facts);
             self.trigger_status();
         }
@@ -263,7 +263,7 @@ impl ManagedCluster {
             silence: facts.reported_at.map(|at| at.elapsed()),
             access: facts.access.clone(),
             endpoint: facts.endpoint.clone(),
-            key_error: facts.key_error.clone(),
+            key_errors: facts.key_errors.clone(),
             settling: self.is_settling(),
             upgrade: match &facts.upgrade {
                 Upgrade::Idle => UpgradeState::Idle,

@@ -1,4 +1,5 @@
-//! Tells the node agents of a cluster which nodes are selected for tunnels.
+//! Tells the node agents of a cluster which nodes are selected for tunnels, and closes the tunnels of
+//! other nodes.
 
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use drover_api::group::{AGENT_NAMESPACE, SERVER_FIELD_MANAGER, TUNNEL_NODES};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_reconcile::{Action, Attempt, Reconciler};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -15,6 +17,7 @@ use kube::{Client, ResourceExt as _};
 use tokio::time::Instant;
 
 use super::Controllers;
+use super::agent_keys::close_invalid;
 use super::managed::{ManagedCluster, NodeSelection, WrittenSelection};
 use drover_agent_gateway::registration::manifest::{labels, worker_tunnels};
 use drover_apply::{ApplyError, call, is_conflict, unless_gone};
@@ -54,6 +57,7 @@ async fn reconcile(managed: &ManagedCluster) -> Result<Action, ApplyError> {
     let Some(cluster) = managed.object() else {
         return Ok(Action::await_change());
     };
+    close_invalid(managed, &cluster, Timestamp::now());
     if !managed.is_connected() {
         return Ok(Action::await_change());
     }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "tTa7tsFT1YioPo6mFNricjbJ9dy5Fhi9rSR98u0u2RY=";
+    const DIGEST: &str = "ZW6c+tXEILTV+EWgEJ7AcHYPtfklEdi/qeynDH3s8kU=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {

@@ -26,9 +26,15 @@ pub(super) async fn request(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let cluster = visibility.cluster(&name)?;
     visibility.require("update", "clusters", &cluster_scope(&cluster))?;
+    if cluster.metadata.deletion_timestamp.is_some() {
+        return Err(Status::conflict("the cluster is being deleted"));
+    }
+    // A key can be bound later than now according to the clock of another server.
+    let requested_at = bound_at(&cluster).chain([Timestamp::now()]).max();
     // The hub stores times in seconds.
-    let requested_at = Timestamp::from_second(Timestamp::now().as_second())
-        .map_err(|error| Status::internal(error.to_string()))?;
+    let second = requested_at.map_or(0, Timestamp::as_second);
+    let requested_at =
+        Timestamp::from_second(second).map_err(|error| Status::internal(error.to_string()))?;
     let mut requested = Cluster::clone(&cluster);
     requested.spec.key_rotation.requested_at = Some(Time(requested_at));
     let authorized = AuthorizedWriter::<Cluster>::new(&state.hub, &caller);
@@ -43,4 +49,14 @@ pub(super) async fn request(
         .patch("request new keys of a cluster", &name, &patch)
         .await?;
     Ok(axum::Json(KeyRotation { requested_at }))
+}
+
+/// Returns the times at which the server bound the keys of the cluster's agents.
+fn bound_at(cluster: &Cluster) -> impl Iterator<Item = Timestamp> {
+    let status = cluster.status.iter();
+    let agents = status
+        .clone()
+        .filter_map(|status| Some(status.registration.as_ref()?.bound_at.0));
+    let nodes = status.flat_map(|status| &status.node_agents);
+    agents.chain(nodes.filter_map(|agent| Some(agent.key.as_ref()?.bound_at.0)))
 }

@@ -6,8 +6,8 @@
 //! register again. The caller searches the stores for a Cluster that is bound to the key without a
 //! claim.
 //!
-//! This module never deletes a claim. The hub's garbage collector deletes the claim with its
-//! Cluster. A second Cluster can take over a claim only if the first Cluster can no longer be bound
+//! The server deletes the claim of a key that the agent no longer has ([`release`]), and the hub's
+//! garbage collector deletes a claim with its Cluster. A second Cluster can take over a claim only if the first Cluster can no longer be bound
 //! to the key, see [`may_bind`]. Otherwise a concurrent registration of the first Cluster could
 //! still bind the key.
 
@@ -44,7 +44,7 @@ pub(super) enum Claim {
 
 /// Claims a key for a Cluster. Call this function before each binding of a key.
 pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
-    let (api, name) = (hub.secrets(), name_of(key));
+    let (api, name) = (hub.secrets(), name_of(&key.encode()));
     let mut claim = claim_of(&name, cluster);
     let writer = hub.secret_writer();
     match writer.create("claim a cluster's key", &claim).await {
@@ -59,10 +59,11 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
                 name: text(&found, NAME),
                 replaces: text(&found, REPLACES),
             };
-            if Some(&holder.uid) != cluster.uid().as_ref() {
-                if may_bind(hub, key, &holder).await? {
-                    return Ok(Claim::OfOther(holder.name));
-                }
+            let is_ours = Some(&holder.uid) == cluster.uid().as_ref();
+            if !is_ours && may_bind(hub, key, &holder).await? {
+                return Ok(Claim::OfOther(holder.name));
+            }
+            if !is_ours || text(&claim, REPLACES) != holder.replaces {
                 claim.metadata.resource_version = found.resource_version();
                 match writer.replace("take a claim over", &claim).await {
                     Ok(_) => {}
@@ -76,6 +77,23 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
         Err(error) => return Err(error),
     }
     Ok(Claim::Ours)
+}
+
+/// Deletes the claim of a key that the agent of a Cluster no longer has.
+pub(super) async fn release(
+    hub: &Hub,
+    public_key: &str,
+    cluster: &Cluster,
+) -> Result<(), HubError> {
+    let name = name_of(public_key);
+    let found = call("read the claim of a key", hub.secrets().get_opt(&name)).await?;
+    let Some(claim) = found.filter(|claim| Some(text(claim, UID)) == cluster.uid()) else {
+        return Ok(());
+    };
+    let writer = hub.secret_writer();
+    writer
+        .delete_if_present("delete the claim of a key", &claim)
+        .await
 }
 
 /// The Cluster that created a claim.
@@ -95,9 +113,9 @@ async fn may_bind(hub: &Hub, key: &PublicKey, holder: &Holder) -> Result<bool, H
     Ok(cluster.is_some_and(|cluster| bound_key(&cluster).is_none_or(may)))
 }
 
-/// Derives the claim's name from the key, so that a key has at most one claim.
-fn name_of(key: &PublicKey) -> String {
-    let fingerprint = digest(&SHA256, key.encode().as_bytes());
+/// Derives the claim's name from the public key, so that a key has at most one claim.
+fn name_of(public_key: &str) -> String {
+    let fingerprint = digest(&SHA256, public_key.as_bytes());
     let mut name = PREFIX.to_owned();
     for byte in fingerprint.as_ref() {
         // Writing to a string cannot fail.

@@ -16,7 +16,7 @@ use drover_tunnel::tunnel::Driver;
 use drover_tunnel::{Tunnel, ws};
 use http::{HeaderMap, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
 
 use super::RegistrationState;
@@ -28,6 +28,8 @@ use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
 use drover_http_edge::status::Status;
 
+/// Maximum time in which an agent starts to use its new key.
+pub const KEY_CHANGE_TIME: SignedDuration = SignedDuration::from_mins(5);
 /// Maximum length of the proof header, in bytes.
 const MAX_PROOF: usize = 4096;
 /// Maximum length of a replica's name, in characters.
@@ -171,6 +173,7 @@ async fn prove(
         agent: AttachedAgent {
             source: signer.source,
             key: signer.key,
+            previous_key: signer.previous,
             replica: proof.replica,
             version: version(&proof.agent_version),
             protocol: protocol.number(),
@@ -184,20 +187,15 @@ async fn prove(
 struct Signer {
     source: TunnelSource,
     key: PublicKey,
+    bound_at: Timestamp,
     /// The key that `key` replaced.
-    previous: Option<String>,
+    previous: Option<PublicKey>,
     message: Vec<u8>,
 }
 
 impl Signer {
     fn has_signed(&self, key: &PublicKey, proof: &ConnectProof) -> bool {
         key.verify(&self.message, &proof.signature).is_ok()
-    }
-
-    /// Returns true if the proof is signed with the key that the server has replaced.
-    fn is_previous_key(&self, proof: &ConnectProof) -> bool {
-        let previous = self.previous.as_deref().map(PublicKey::parse);
-        previous.is_some_and(|key| key.is_ok_and(|key| self.has_signed(&key, proof)))
     }
 }
 
@@ -220,7 +218,8 @@ fn signer(cluster: &Cluster, proof: &ConnectProof) -> Result<Signer, Status> {
     Ok(Signer {
         source,
         key: parse_key(&bound.public_key)?,
-        previous: bound.previous,
+        previous: bound.previous.as_deref().map(parse_key).transpose()?,
+        bound_at: bound.at,
         message,
     })
 }
@@ -236,10 +235,9 @@ async fn foreign_key(
     signer: &Signer,
     proof: &ConnectProof,
 ) -> Status {
-    if signer.is_previous_key(proof) {
-        let message =
-            "the proof is signed with a key that was replaced: the agent must use its new key";
-        return Status::unauthorized(message).because("", "KeyReplaced", message);
+    let previous = signer.previous.as_ref();
+    if previous.is_some_and(|key| signer.has_signed(key, proof)) {
+        return replaced_key(state, cluster, signer).await;
     }
     if let Some(node) = signer.source.node() {
         let note = format!(
@@ -255,6 +253,23 @@ async fn foreign_key(
         the cluster was recreated, delete the Cluster on the server and import the cluster \
         again";
     Status::unauthorized(message).because("", "ForeignKey", message)
+}
+
+/// Returns the response to a proof that is signed with a replaced key. The agent knows its new key soon
+/// after the server has bound it, so a later proof with the replaced key can come from an attacker.
+async fn replaced_key(state: &RegistrationState, cluster: &Cluster, signer: &Signer) -> Status {
+    let (name, source) = (cluster.name_any(), &signer.source);
+    tracing::info!(cluster = name, %source, "refused a connection with a replaced key");
+    if Timestamp::now().duration_since(signer.bound_at) > KEY_CHANGE_TIME {
+        let note = format!(
+            "refused a connection: it is signed with the replaced key of {source}; an attacker may \
+             have copied the key"
+        );
+        state.notices.warn(cluster, "ReplacedKey", &note).await;
+    }
+    let message =
+        "the proof is signed with a key that was replaced: the agent must use its new key";
+    Status::unauthorized(message).because("", "KeyReplaced", message)
 }
 
 /// Returns the Cluster from the stores. Reads the hub if the stores have no key for the Cluster.

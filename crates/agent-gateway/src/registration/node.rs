@@ -5,17 +5,12 @@
 //! only to a node that it has selected for tunnels. A bound key is valid until the node is no longer
 //! selected, for example because the node was deleted.
 
-use std::time::Duration;
-
-use bytes::Bytes;
 use drover_access::proof::{PublicKey, node_register_message};
 use drover_api::agent::{
-    ENDORSE_PATH, EndorseRequest, Endorsement, Lane, NodeRegisterRequest, NodeRegisterResponse,
+    ENDORSE_PATH, EndorseRequest, Endorsement, NodeRegisterRequest, NodeRegisterResponse,
 };
 use drover_api::kinds::{Cluster, NodeAgentKey};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http::StatusCode;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
@@ -29,10 +24,6 @@ use drover_hub::Hub;
 
 /// Maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 8 * 1024;
-/// Timeout of the agent's verification.
-const ENDORSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum size of the agent's response, in bytes.
-const MAX_RESPONSE: usize = 16 * 1024;
 
 /// The reason for refusing the key of a node agent.
 #[derive(Debug, Error)]
@@ -158,35 +149,15 @@ async fn endorse(
         token: request.token.clone(),
     };
     let body = serde_json::to_vec(&body).expect("a token can be serialized as JSON");
-    let mut asked = Request::new(Full::new(Bytes::from(body)));
-    *asked.method_mut() = Method::POST;
-    *asked.uri_mut() = http::Uri::from_static(ENDORSE_PATH);
-    let json = HeaderValue::from_static("application/json");
-    asked.headers_mut().insert(CONTENT_TYPE, json);
-    let answered = async {
-        let response = tunnel.send(Lane::Report, asked).await;
-        let response = response.map_err(|error| unavailable(error.to_string()))?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), MAX_RESPONSE)
-            .collect()
-            .await;
-        let body = body.map_err(|error| unavailable(error.to_string()))?;
-        Ok((status, body.to_bytes()))
-    };
-    let answered = tokio::time::timeout(ENDORSE_TIMEOUT, answered).await;
-    let (status, body) = answered.map_err(|_| unavailable("timeout".to_owned()))??;
-    if status == StatusCode::OK {
-        let parsed = serde_json::from_slice(&body);
-        return parsed.map_err(|error| unavailable(error.to_string()));
-    }
-    let cause = match serde_json::from_slice::<kube::core::Status>(&body) {
-        Ok(status) => drover_api::client_error::shortened(&status.message),
-        Err(_) => format!("the agent responded with status {status}"),
-    };
-    if status == StatusCode::UNAUTHORIZED {
-        Err(NodeRefusal::TokenRefused(cause))
-    } else {
-        Err(unavailable(cause))
+    let answer = tunnel.post_to_agent(ENDORSE_PATH, body.into()).await;
+    let answer = answer.map_err(|error| unavailable(error.to_string()))?;
+    match answer.head.status {
+        StatusCode::OK => {
+            let parsed = serde_json::from_slice(&answer.body);
+            parsed.map_err(|error| unavailable(error.to_string()))
+        }
+        StatusCode::UNAUTHORIZED => Err(NodeRefusal::TokenRefused(answer.error_message())),
+        _ => Err(unavailable(answer.error_message())),
     }
 }
 

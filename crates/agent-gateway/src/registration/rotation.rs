@@ -1,23 +1,15 @@
-//! Replaces the key of an agent through a tunnel that the present key has authenticated.
+//! Replaces the key of an agent through a tunnel that the current key has authenticated.
 //!
 //! The agent stores its new key before the server binds it. The server binds the key with a
 //! compare-and-swap on the Cluster's status, and then asks the agent to use it. The replaced key does
 //! not authenticate new connections from then on.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use drover_access::proof::{PublicKey, next_key_message};
-use drover_api::agent::{
-    Lane, NEXT_KEY_PATH, NextKey, REFUSED_HEADER, SWITCH_KEY_PATH, SwitchKeyRequest,
-};
-use drover_api::client_error::shortened;
+use drover_api::agent::{NEXT_KEY_PATH, NextKey, REFUSED_HEADER, USE_KEY_PATH, UseKeyRequest};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, NodeAgentKey, Registration};
-use drover_tunnel::SendError;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http::StatusCode;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::json;
@@ -25,29 +17,24 @@ use thiserror::Error;
 
 use super::claim::{self, Claim};
 use super::register::{MAX_ATTEMPTS, current_cluster, holder, replace_unless_changed};
-use crate::tunnels::{AttachedAgent, SelectedTunnel, TunnelSource};
+use crate::tunnels::{AttachedAgent, ReportCallError, SelectedTunnel, TunnelSource};
 use drover_hub::{Hub, HubError};
-
-/// Timeout of a request to the agent.
-const TIMEOUT: Duration = Duration::from_secs(15);
-/// Maximum size of the agent's response, in bytes.
-const MAX_RESPONSE: usize = 16 * 1024;
 
 /// The reason why a key was not replaced.
 #[derive(Debug, Error)]
 pub enum RotationError {
-    /// The agent is of a version without key rotation.
-    #[error("the agent is older than the server: upgrade the agent")]
+    /// The version of the agent does not support key rotation.
+    #[error("the agent's version does not support key rotation: upgrade the agent")]
     AgentTooOld,
     /// The agent did not respond.
-    #[error("the agent did not respond: {0}")]
-    NoResponse(String),
-    /// The tunnel could not carry the request.
     #[error(transparent)]
-    Send(#[from] SendError),
+    Call(#[from] ReportCallError),
     /// The agent responded with an error.
-    #[error("the agent refused: {0}")]
+    #[error("the agent cannot replace its key: {0}")]
     Refused(String),
+    /// The response contains no key.
+    #[error("the agent's response contains no key: {0}")]
+    Malformed(#[source] serde_json::Error),
     /// The response is not signed with the new key.
     #[error("the agent's response is not signed with its new key")]
     BadSignature,
@@ -58,7 +45,7 @@ pub enum RotationError {
     #[error("the agent's key was replaced concurrently")]
     OtherKey,
     /// Concurrent writers changed the Cluster too often.
-    #[error("concurrent requests change the Cluster")]
+    #[error("cannot bind the new key: the Cluster changed during each attempt")]
     Conflict,
     /// A call to the hub failed.
     #[error(transparent)]
@@ -100,6 +87,12 @@ pub async fn replace(
         let written = replace_unless_changed(hub, "replace an agent's key", &cluster).await?;
         if let Some(written) = written {
             hub.stores().clusters.wait_for(&written).await;
+            // The agent has only the bound key and the key that it replaced.
+            if agent.source == TunnelSource::Agent
+                && let Some(earlier) = bound.previous
+            {
+                claim::release(hub, &earlier, &written).await?;
+            }
             return Ok(written);
         }
     }
@@ -113,8 +106,7 @@ async fn next_key(
     tunnel: &SelectedTunnel,
 ) -> Result<PublicKey, RotationError> {
     let body = send(tunnel, NEXT_KEY_PATH, Bytes::new()).await?;
-    let next: NextKey = serde_json::from_slice(&body)
-        .map_err(|error| RotationError::NoResponse(error.to_string()))?;
+    let next: NextKey = serde_json::from_slice(&body).map_err(RotationError::Malformed)?;
     verified_key(uid, &agent.key, &next)
 }
 
@@ -166,13 +158,13 @@ fn with_next_key(
     cluster
 }
 
-/// Asks an agent to open a new tunnel with the key that the server has bound.
-pub async fn switch(tunnel: &SelectedTunnel, public_key: &str) -> Result<(), RotationError> {
-    let request = SwitchKeyRequest {
+/// Asks an agent to open a tunnel with the key that the server has bound.
+pub async fn request_use(tunnel: &SelectedTunnel, public_key: &str) -> Result<(), RotationError> {
+    let request = UseKeyRequest {
         public_key: public_key.to_owned(),
     };
     let body = json!(request).to_string();
-    send(tunnel, SWITCH_KEY_PATH, body.into()).await.map(drop)
+    send(tunnel, USE_KEY_PATH, body.into()).await.map(drop)
 }
 
 async fn send(
@@ -180,33 +172,14 @@ async fn send(
     path: &'static str,
     body: Bytes,
 ) -> Result<Bytes, RotationError> {
-    let mut request = Request::new(Full::new(body));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = http::Uri::from_static(path);
-    let json = HeaderValue::from_static("application/json");
-    request.headers_mut().insert(CONTENT_TYPE, json);
-    let no_response = |error: String| RotationError::NoResponse(error);
-    let answered = async {
-        let response = tunnel.send(Lane::Report, request).await?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAX_RESPONSE).collect().await;
-        let body = body.map_err(|error| no_response(error.to_string()))?;
-        Ok::<_, RotationError>((head, body.to_bytes()))
-    };
-    let answered = tokio::time::timeout(TIMEOUT, answered).await;
-    let (head, body) = answered.map_err(|_| no_response("timeout".to_owned()))??;
-    if head.status == StatusCode::OK {
-        return Ok(body);
+    let answer = tunnel.post_to_agent(path, body).await?;
+    if answer.head.status == StatusCode::OK {
+        return Ok(answer.body);
     }
-    if head.headers.contains_key(REFUSED_HEADER) {
+    if answer.head.headers.contains_key(REFUSED_HEADER) {
         return Err(RotationError::AgentTooOld);
     }
-    Err(RotationError::Refused(
-        match serde_json::from_slice::<kube::core::Status>(&body) {
-            Ok(status) => shortened(&status.message),
-            Err(_) => format!("status {}", head.status),
-        },
-    ))
+    Err(RotationError::Refused(answer.error_message()))
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl ClusterTunnels {
     }
 
     /// Adds a tunnel. Returns each detached tunnel with the reason for closing it, or without a reason
-    /// if its open streams continue because the agent proved a new key.
+    /// if its open streams continue because the agent proved the key that replaced the tunnel's key.
     ///
     /// The limits of the agent and of the node agents are separate, so that a node agent cannot
     /// replace a tunnel of the agent.
@@ -88,10 +88,10 @@ impl ClusterTunnels {
             other.agent.source.node() == entry.agent.source.node()
                 && (!of_agent || other.agent.replica == entry.agent.replica)
         };
-        let key = &entry.agent.key;
+        let previous_key = entry.agent.previous_key.clone();
         let reason = |other: &TunnelEntry| {
-            let has_same_key = other.agent.key == *key;
-            has_same_key.then_some("the agent replica opened a new tunnel")
+            let is_replaced = Some(&other.agent.key) == previous_key.as_ref();
+            (!is_replaced).then_some("the agent replica opened a new tunnel")
         };
         let mut displaced: Vec<_> = entries
             .extract_if(.., again)

@@ -22,7 +22,7 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
 const IDLE_INTERVAL: Duration = Duration::from_secs(15);
 /// Time after the last request until a tunnel is idle.
 const BUSY_FOR: Duration = Duration::from_secs(30);
-/// Interval between checks whether a replaced tunnel has open streams.
+/// Interval between checks whether a draining tunnel has open streams.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -39,8 +39,8 @@ pub(super) struct TunnelEntry {
     last_used_ms: AtomicU64,
     idle: AtomicBool,
     wake: Notify,
-    /// Notified when the agent has a new tunnel with a new key.
-    replaced: Notify,
+    /// Notified when the agent has a tunnel with a new key.
+    draining: Notify,
 }
 
 impl TunnelEntry {
@@ -55,7 +55,7 @@ impl TunnelEntry {
             last_used_ms: AtomicU64::new(0),
             idle: AtomicBool::new(false),
             wake: Notify::new(),
-            replaced: Notify::new(),
+            draining: Notify::new(),
         }
     }
 
@@ -89,16 +89,20 @@ impl TunnelEntry {
         }
     }
 
-    /// Ends the probes of the tunnel, which another tunnel with a new key replaces.
-    pub(super) fn replace(&self) {
-        self.replaced.notify_one();
+    /// Ends the probes of the tunnel, because the agent has a tunnel with a new key.
+    pub(super) fn start_drain(&self) {
+        self.draining.notify_one();
     }
 
     /// Closes the tunnel when its open streams have ended.
     pub(super) async fn drain(&self) {
         let drained = async {
-            while self.tunnel.open_streams() > 0 {
+            // A request can have selected the tunnel without an open stream yet.
+            loop {
                 tokio::time::sleep(DRAIN_INTERVAL).await;
+                if self.tunnel.open_streams() == 0 {
+                    break;
+                }
             }
         };
         tokio::select! {
@@ -107,14 +111,14 @@ impl TunnelEntry {
         }
     }
 
-    /// Probes the tunnel until it closes or is replaced. Calls `changed` with the health before and after every change
+    /// Probes the tunnel until it closes or drains. Calls `changed` with the health before and after every change
     /// that affects the selection of tunnels.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {
                 tracing::debug!(replica = %self.agent.replica, %reason, "tunnel closed");
             }
-            () = self.replaced.notified() => {}
+            () = self.draining.notified() => {}
             () = self.keep_probing(changed) => {}
         }
     }

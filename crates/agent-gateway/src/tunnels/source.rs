@@ -57,6 +57,15 @@ impl TunnelSource {
     }
 }
 
+impl std::fmt::Display for TunnelSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Agent => f.write_str("the agent"),
+            Self::Node { node, .. } => write!(f, "the node agent on {node}"),
+        }
+    }
+}
+
 /// The key that the server has bound to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundKey {
@@ -96,6 +105,8 @@ pub struct AttachedAgent {
     pub source: TunnelSource,
     /// The key that the agent proved.
     pub key: PublicKey,
+    /// The key that `key` replaced.
+    pub previous_key: Option<PublicKey>,
     /// Name of the agent's pod.
     pub replica: String,
     /// Version of the agent's program.

@@ -15,6 +15,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use serde_json::{Value, json};
 use thiserror::Error;
+use tracing::warn;
 
 use crate::binding::{BINDING_CONFIG_MAP, BindingError, ServerBinding};
 use crate::key::{AgentKey, KeyError, StoredKeys};
@@ -146,22 +147,25 @@ impl Store {
         let data = secret.data.unwrap_or_default();
         let mut others = Vec::new();
         for name in [data::NEXT_KEY, data::PREVIOUS_KEY] {
-            if data.contains_key(name) {
-                others.push(Arc::new(stored_key(&data, name)?));
+            match stored_key(&data, name) {
+                Ok(key) => others.push(Arc::new(key)),
+                Err(StoreError::Missing { .. }) => {}
+                // The current key can be valid.
+                Err(error) => warn!(%error, key = name, "ignored a key in Secret drover-agent-key"),
             }
         }
         let current = Arc::new(stored_key(&data, data::KEY)?);
         Ok((StoredKeys { current, others }, recorded(&data)))
     }
 
-    /// Returns the key that replaces the present key. Generates and stores the key if there is none. A
+    /// Returns the key that replaces the current key. Generates and stores the key if there is none. A
     /// second request returns the same key, because the server can have bound it after the first
     /// request.
     pub async fn next_key(&self) -> Result<AgentKey, StoreError> {
         let secret = self.read_keys().await?;
         let data = secret.data.unwrap_or_default();
-        if data.contains_key(data::NEXT_KEY) {
-            return stored_key(&data, data::NEXT_KEY);
+        if let Ok(next) = stored_key(&data, data::NEXT_KEY) {
+            return Ok(next);
         }
         let next = AgentKey::generate()?;
         let stored = ByteString(next.expose_secret().to_vec());
@@ -171,30 +175,28 @@ impl Store {
         Ok(AgentKey::from_pkcs8(&next)?)
     }
 
-    /// Makes the stored key `public` the key for new connections. Returns false if no stored key
-    /// matches.
-    pub async fn switch_key(&self, public: &PublicKey) -> Result<bool, StoreError> {
+    /// Makes the stored key `public` the current key, and keeps the previous key. Does nothing if the
+    /// other replica has done this already.
+    pub async fn use_key(&self, public: &PublicKey) -> Result<(), StoreError> {
         let secret = self.read_keys().await?;
         let data = secret.data.unwrap_or_default();
-        if stored_key(&data, data::KEY)?.public() == public {
-            return Ok(true);
+        let is_public = |name| stored_key(&data, name).is_ok_and(|key| key.public() == public);
+        let mut others = [data::NEXT_KEY, data::PREVIOUS_KEY].into_iter();
+        let Some(name) = others
+            .find(|name| is_public(name))
+            .filter(|_| !is_public(data::KEY))
+        else {
+            return Ok(());
+        };
+        let mut changed = json!({
+            data::KEY: data.get(name),
+            data::PREVIOUS_KEY: data.get(data::KEY),
+        });
+        if name == data::NEXT_KEY {
+            changed[name] = Value::Null;
         }
-        for name in [data::NEXT_KEY, data::PREVIOUS_KEY] {
-            if !data.contains_key(name) || stored_key(&data, name)?.public() != public {
-                continue;
-            }
-            let mut changed = json!({
-                data::KEY: data.get(name),
-                data::PREVIOUS_KEY: data.get(data::KEY),
-            });
-            if name == data::NEXT_KEY {
-                changed[name] = Value::Null;
-            }
-            let version = secret.metadata.resource_version;
-            self.replace_keys(version.as_deref(), &changed).await?;
-            return Ok(true);
-        }
-        Ok(false)
+        let version = secret.metadata.resource_version;
+        self.replace_keys(version.as_deref(), &changed).await
     }
 
     async fn read_keys(&self) -> Result<Secret, StoreError> {

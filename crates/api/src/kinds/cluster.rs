@@ -92,7 +92,7 @@ impl KeyRotationSpec {
     /// `None` without a schedule.
     pub fn scheduled_after(&self, bound_at: Timestamp) -> Option<Timestamp> {
         let age = SignedDuration::from_hours(24 * i64::from(self.days));
-        (self.days > 0).then(|| bound_at.saturating_add(age).unwrap_or(bound_at))
+        bound_at.checked_add(age).ok().filter(|_| self.days > 0)
     }
 
     /// Reports whether the server must replace a key that was bound at this time.
@@ -201,9 +201,9 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Conditions of the types Ready, Connected, Registered, APIServerReady, NodesHealthy, AccessApplied and
-    /// AgentUpToDate. If the authorized endpoint is enabled, also AuthorizedEndpointReady. While the
-    /// server replaces keys, also KeysCurrent. A Cluster that is being deleted also has a condition of
-    /// the type CleanedUp.
+    /// AgentUpToDate. If the authorized endpoint is enabled, also AuthorizedEndpointReady. If a
+    /// key is overdue for replacement, also KeysCurrent. A Cluster that is being deleted also has a
+    /// condition of the type CleanedUp.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
@@ -268,7 +268,7 @@ pub struct ClusterStatus {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[cfg_attr(feature = "crd", x_kube(validation = Rule::new(
     "self.publicKey == oldSelf.publicKey || (has(self.previousKey) && self.previousKey == oldSelf.publicKey)")
-    .message("a new key must name the present key as previousKey; to replace the key, run \"drover cluster rotate-keys\"")))]
+    .message("a new key must name the current key as previousKey; to replace the key, run \"drover cluster rotate-keys\"")))]
 #[serde(rename_all = "camelCase")]
 pub struct Registration {
     /// Ed25519 public key, base64 of its 32 bytes (RFC 8032).

@@ -7,7 +7,7 @@ use drover_api::conditions::{
     NODES_HEALTHY,
 };
 
-use drover_agent_gateway::tunnels::ActiveAgent;
+use drover_agent_gateway::tunnels::{ActiveAgent, TunnelSource};
 
 use crate::agent_status::ReportedStatus;
 
@@ -36,8 +36,8 @@ pub(crate) struct ClusterFacts {
     pub(crate) access: AccessState,
     /// State of the authorized endpoint.
     pub(crate) endpoint: EndpointProgress,
-    /// The error of the last attempt to replace keys. `None` if the attempt succeeded.
-    pub(crate) key_error: Option<String>,
+    /// The agents whose key the server failed to replace in the last attempt, and the errors.
+    pub(crate) key_errors: Vec<(TunnelSource, String)>,
     /// State of an upgrade of the agent.
     pub(crate) upgrade: UpgradeState,
     /// True while the cluster has been managed for less than [`SETTLED_AFTER`].

@@ -360,7 +360,7 @@ catalogue! {
         key_bound(time: &str) = format!("bound {time} ago");
         rotate_keys_menu = "Rotate keys…";
         rotate_keys_title = "Rotate keys of the agents?";
-        rotate_keys_effect = "The agent and the node agents create new keys, and the server stops accepting the current keys within minutes. Open streams continue.";
+        rotate_keys_effect = "Replaces the keys of the agent and of the node agents. Open streams continue.";
         rotate_keys = "Rotate keys";
         keys_requested(name: &str) = format!("Requested new keys for the agents of {name}.");
         node_agent_not_registered(node: &str) = format!("{node} (not registered)");

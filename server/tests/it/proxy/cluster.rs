@@ -138,15 +138,14 @@ impl Cluster {
             .await
     }
 
-    /// Attaches a replica of this cluster's agent that has proved the key of `key_name`.
-    pub(super) async fn attach_with_key(
+    /// Attaches a replica of this cluster's agent with a key that replaced the key of [`Self::attach`].
+    pub(super) async fn attach_with_next_key(
         &self,
         rig: &Rig,
         name: &str,
         replica: &str,
-        key_name: &str,
     ) -> Attached {
-        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of(key_name))
+        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of("next"))
             .await
     }
 
@@ -178,6 +177,7 @@ impl Cluster {
         let pair = TunnelPair::open_with(service, options, ServeOptions::default()).await;
         let agent = AttachedAgent {
             source,
+            previous_key: (key == key_of("next")).then(|| key_of("agent")),
             key,
             replica: replica.to_owned(),
             version: "0.1.0".to_owned(),

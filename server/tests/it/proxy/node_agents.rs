@@ -113,13 +113,13 @@ async fn only_the_agent_is_asked_to_verify_node_agents() {
     let bound = key_of("cp-1");
     let is_bound =
         |agent: &AttachedAgent| agent.source == TunnelSource::Agent || agent.key == bound;
-    rig.tunnels.retain(&uid("a"), is_bound);
+    rig.tunnels.retain(&uid("a"), is_bound, |_| true);
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 2);
     // A tunnel of the same node with a key that is no longer bound is closed.
     let bound = key_of("cp-2");
     let is_bound =
         |agent: &AttachedAgent| agent.source == TunnelSource::Agent || agent.key == bound;
-    rig.tunnels.retain(&uid("a"), is_bound);
+    rig.tunnels.retain(&uid("a"), is_bound, |_| true);
     let closed = tokio::time::timeout(LIMIT, node.pair.tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("no longer valid"));
 }

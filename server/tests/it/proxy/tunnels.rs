@@ -120,12 +120,12 @@ async fn tunnel_with_a_new_key_receives_new_requests_and_open_streams_stay_on_th
         let answer = http::Response::new(body.lock().take().unwrap());
         async { answer }
     });
-    let first = first.attach_with_key(&rig, "a", "r1", "first").await;
+    let first = first.attach(&rig, "a", "r1").await;
     let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
         .body(empty())
         .unwrap();
     let mut watch = open(rig.address, request).await;
-    let _second = named("2").attach_with_key(&rig, "a", "r1", "second").await;
+    let _second = named("2").attach_with_next_key(&rig, "a", "r1").await;
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "2");
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -134,10 +134,34 @@ async fn tunnel_with_a_new_key_receives_new_requests_and_open_streams_stay_on_th
         .unwrap();
     let frame = tokio::time::timeout(LIMIT, watch.frame()).await.unwrap();
     assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), "one");
+    assert!(rig.metrics.encode().unwrap().contains("drover_tunnels 2"));
     // After the end of its last stream, the previous tunnel closes.
     drop(watch);
     let closed = tokio::time::timeout(LIMIT, first.pair.tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("a new key"));
+}
+
+#[tokio::test]
+async fn draining_tunnel_closes_when_its_agent_has_no_key() {
+    let rig = Rig::new().await;
+    let (_feed, body) = fed();
+    let body = parking_lot::Mutex::new(Some(body));
+    let first = Cluster::new(move |_| {
+        let answer = http::Response::new(body.lock().take().unwrap());
+        async { answer }
+    });
+    let first = first.attach(&rig, "a", "r1").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
+        .body(empty())
+        .unwrap();
+    let _watch = open(rig.address, request).await;
+    let _second = named("2").attach_with_next_key(&rig, "a", "r1").await;
+    rig.tunnels.retain(&uid("a"), |_| true, |_| true);
+    let open = tokio::time::timeout(Duration::from_secs(3), first.pair.tunnel.closed()).await;
+    assert!(open.is_err());
+    rig.tunnels.retain(&uid("a"), |_| true, |_| false);
+    let closed = tokio::time::timeout(LIMIT, first.pair.tunnel.closed()).await;
+    assert!(closed.unwrap().to_string().contains("no longer valid"));
 }
 
 #[tokio::test]

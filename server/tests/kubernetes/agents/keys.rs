@@ -51,13 +51,17 @@ async fn wait_for_stored_key(cluster: &ControlPlane, public: &str) {
     .unwrap();
 }
 
-/// Binds a different key to the Cluster, as after a crash or after the restore of a backup.
-async fn bind(rig: &Rig, public_key: &str) {
+/// Binds a different key to the Cluster. Without the name of the replaced key, the Cluster is in the
+/// state of a restored backup.
+async fn bind(rig: &Rig, public_key: &str, keep_previous: bool) {
     let clusters: Api<Cluster> = rig.server.hub.clusters();
     let (replaced, _) = keys(&rig.status("shop").await);
     let params = PatchParams::default();
-    // The second patch removes the name of the replaced key, which a restored Cluster does not contain.
-    for previous in [json!(replaced), json!(null)] {
+    let mut previous = vec![json!(replaced)];
+    if !keep_previous {
+        previous.push(json!(null));
+    }
+    for previous in previous {
         let registration = json!({ "publicKey": public_key, "previousKey": previous });
         let patch = json!({ "status": { "registration": registration } });
         clusters
@@ -170,16 +174,17 @@ async fn agent_connects_after_a_crash_during_the_replacement_and_after_a_restore
     let steps = Steps::of(&cluster).await;
     steps.registrar().run().await.unwrap();
     let (first, _) = keys(&rig.status("shop").await);
-    // The server has bound the next key, and the agent has not switched to it.
+    // The server has bound the next key, and the agent does not use it yet.
     let next = Arc::new(steps.store.next_key().await.unwrap());
     let next = next.public().encode();
-    bind(&rig, &next).await;
+    bind(&rig, &next, true).await;
     let agent = start(&cluster, "pod-0").await;
     rig.wait_for("shop", "Ready", ("True", "Ready")).await;
     wait_for_stored_key(&cluster, &next).await;
     agent.terminate().await;
 
-    bind(&rig, &first).await;
+    assert!(!rig.events("shop").await.contains(&"ForeignKey".to_owned()));
+    bind(&rig, &first, false).await;
     rig.wait_for("shop", "Connected", ("False", "AgentGone"))
         .await;
     let _agent = start(&cluster, "pod-0").await;

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_agents_with_older_keys_are_waited_for() {
+    fn wait_ends_when_all_keys_are_newer_than_the_request() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let (meta, rights) = (ObjectMeta::default(), ClusterRights::default());
         let mut cluster = ClusterView::of(meta, ClusterSpec::default(), None, rights);

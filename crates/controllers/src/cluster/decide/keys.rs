@@ -1,48 +1,48 @@
 //! The condition of a cluster whose keys must be replaced.
 
+use drover_agent_gateway::tunnels::TunnelSource;
 use drover_api::conditions::{ConditionValue, Tristate};
-use drover_api::kinds::Cluster;
+use drover_api::kinds::{Cluster, NodeAgentStatus};
 use jiff::{SignedDuration, Timestamp};
 
 use super::condition_values::condition_value;
 use crate::managed::ClusterFacts;
 
-/// Time after which a key that is not replaced yet is a problem. Usually the replacement takes seconds.
+/// Time after which the condition reports an overdue key. A replacement usually takes seconds.
 const EXPECTED: SignedDuration = SignedDuration::from_mins(1);
 
-/// Returns the condition, or `None` if no key must be replaced.
+/// Returns the condition, or `None` if no key is overdue.
 pub(super) fn condition(
     cluster: &Cluster,
     facts: &ClusterFacts,
     now: Timestamp,
 ) -> Option<ConditionValue> {
-    let status = cluster.status.as_ref()?;
-    let due = |bound_at: Timestamp| {
-        let since = now - EXPECTED;
-        cluster.spec.key_rotation.is_due(bound_at, since)
-    };
-    let agent = status.registration.as_ref();
-    let agent = agent.filter(|registration| due(registration.bound_at.0));
-    let nodes = status.node_agents.iter().filter(|agent| {
-        let key = agent.key.as_ref();
-        key.is_some_and(|key| due(key.bound_at.0))
+    let nodes = cluster.status.iter().flat_map(|status| &status.node_agents);
+    let nodes = nodes.map(|agent: &NodeAgentStatus| TunnelSource::Node {
+        node: agent.node.clone(),
+        class: agent.class,
     });
-    let nodes = nodes.map(|agent| format!("the node agent on {}", agent.node));
-    let owners: Vec<_> = agent
-        .map(|_| "the agent".to_owned())
-        .into_iter()
-        .chain(nodes)
+    let is_overdue = |source: &TunnelSource| {
+        let bound = source.bound_key(cluster);
+        let spec = &cluster.spec.key_rotation;
+        bound.is_some_and(|bound| spec.is_due(bound.at, now - EXPECTED))
+    };
+    let overdue = std::iter::once(TunnelSource::Agent).chain(nodes);
+    let problems: Vec<String> = overdue
+        .filter(is_overdue)
+        .map(|source| {
+            let error = facts
+                .key_errors
+                .iter()
+                .find(|(failed, _)| *failed == source);
+            let error = error.map_or("no tunnel with the current key is open", |(_, error)| error);
+            format!("cannot replace the key of {source}: {error}")
+        })
         .collect();
-    if owners.is_empty() {
-        return None;
-    }
-    let reason = facts.key_error.as_deref();
-    let reason = reason.unwrap_or("no tunnel with the present key is open");
-    let message = format!(
-        "cannot replace the key of {}: {reason}; the server tries again",
-        owners.join(", ")
-    );
-    Some(condition_value(Tristate::False, "RotationPending", message))
+    (!problems.is_empty()).then(|| {
+        let message = format!("{}; the server tries again", problems.join("; "));
+        condition_value(Tristate::False, "RotationPending", message)
+    })
 }
 
 #[cfg(test)]
@@ -94,14 +94,18 @@ mod tests {
         let message = |facts: &_, day| condition(&cluster, facts, days(day)).unwrap().message;
         assert_eq!(
             message(&facts, 91),
-            "cannot replace the key of the agent: no tunnel with the present key is open; the server \
+            "cannot replace the key of the agent: no tunnel with the current key is open; the server \
              tries again"
         );
-        facts.key_error = Some("the agent did not respond: timeout".to_owned());
+        let node = TunnelSource::Node {
+            node: "cp-1".to_owned(),
+            class: NodeClass::ControlPlane,
+        };
+        facts.key_errors = vec![(node, "timeout".to_owned())];
         assert_eq!(
             message(&facts, 101),
-            "cannot replace the key of the agent, the node agent on cp-1: the agent did not respond: \
-             timeout; the server tries again"
+            "cannot replace the key of the agent: no tunnel with the current key is open; cannot \
+             replace the key of the node agent on cp-1: timeout; the server tries again"
         );
     }
 

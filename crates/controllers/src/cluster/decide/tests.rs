@@ -65,7 +65,7 @@ fn healthy() -> ClusterFacts {
         access: AccessState::Applied,
         endpoint: EndpointProgress::Pending,
         upgrade: UpgradeState::Idle,
-        key_error: None,
+        key_errors: Vec::new(),
         settling: false,
     }
 }
