@@ -5,7 +5,7 @@ mod certificates;
 mod clock;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use drover_api::agent::NodeClass;
@@ -43,8 +43,6 @@ const ADDRESS_ENTRY: &str = "api-server";
 const FIELD_MANAGER: &str = "drover-node-agent";
 /// Maximum number of reports of control-plane nodes that the node agent reads.
 const MAX_REPORTS: u32 = 20;
-/// Port of the kubelet.
-const KUBELET_PORT: u16 = 10250;
 
 /// The node on which the node agent runs.
 #[derive(Clone, Debug)]
@@ -57,8 +55,10 @@ pub struct NodeIdentity {
     pub address: Option<IpAddr>,
     /// Name and UID of the node agent's pod.
     pub pod: Option<(String, String)>,
-    /// Port of the API server on the node.
-    pub api_server_port: u16,
+    /// Address of the kubelet. `None` if the node has no kubelet.
+    pub kubelet: Option<SocketAddr>,
+    /// Loopback address of the API server on the node. `None` if the node has no API server.
+    pub api_server: Option<SocketAddr>,
 }
 
 /// The writer of the report.
@@ -119,32 +119,25 @@ impl Reporter {
         let addresses = self.api_server_addresses().await;
         let (clock_offset_seconds, unreachable_api_servers) =
             self.api_servers.check(&addresses).await;
-        let host = self
-            .identity
-            .address
-            .unwrap_or_else(|| Ipv4Addr::LOCALHOST.into());
-        let port = self.identity.api_server_port;
-        let is_control_plane = self.identity.class == NodeClass::ControlPlane;
-        let (kubelet, api_server) = tokio::join!(
-            expiry("kubelet", SocketAddr::new(host, KUBELET_PORT)),
-            async {
-                let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
-                if is_control_plane {
-                    expiry("kube-apiserver", address).await
-                } else {
-                    None
-                }
-            }
-        );
-        // A control-plane node without an API server has no entry.
-        let local = api_server.as_ref().map(|_| LocalApiServer {
-            port,
+        let NodeIdentity {
+            kubelet,
+            api_server,
+            ..
+        } = self.identity;
+        let (kubelet, certificate) =
+            tokio::join!(async { expiry("kubelet", kubelet?).await }, async {
+                expiry("kube-apiserver", api_server?).await
+            });
+        // An API server that does not respond has no entry.
+        let responding = api_server.filter(|_| certificate.is_some());
+        let local = responding.map(|address| LocalApiServer {
+            port: address.port(),
             webhook: *self.webhook.borrow(),
         });
         NodeAgentReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             api_server: local,
-            certificates: kubelet.into_iter().chain(api_server).collect(),
+            certificates: kubelet.into_iter().chain(certificate).collect(),
             clock_offset_seconds,
             unreachable_api_servers,
         }

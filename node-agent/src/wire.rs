@@ -1,6 +1,6 @@
 //! Creates the node agent from its arguments and starts it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use drover_agent_link::connection::Connection;
@@ -24,6 +24,8 @@ use crate::report::{API_SERVER_NAME, NodeIdentity, Reporter};
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(3);
 /// Timeout of reads from the API server. Watches of kube end after 290 s.
 const WATCH_TIMEOUT: Duration = Duration::from_mins(5);
+/// Port of the kubelet.
+const KUBELET_PORT: u16 = 10250;
 /// Maximum time to wait for the API server on a control-plane node, before the node agent connects to the
 /// cluster's other API servers.
 const LOCAL_START: Duration = Duration::from_secs(20);
@@ -74,12 +76,17 @@ fn services(
         (None, NodeClass::ControlPlane) => at(&config, &args.local_api_server),
         (local, _) => local,
     };
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let kubelet = services.node_address.unwrap_or(loopback);
+    let api_server = args.local_api_server.port_u16().unwrap_or(443);
+    let has_api_server = class == NodeClass::ControlPlane;
     let identity = NodeIdentity {
         node: args.node.node.clone(),
         class,
         address: services.node_address,
         pod: services.pod_uid.map(|uid| (pod.to_owned(), uid)),
-        api_server_port: args.local_api_server.port_u16().unwrap_or(443),
+        kubelet: Some(SocketAddr::new(kubelet, KUBELET_PORT)),
+        api_server: has_api_server.then(|| SocketAddr::new(loopback, api_server)),
     };
     Services::new(config, local, identity, services.endpoint_listen)
 }

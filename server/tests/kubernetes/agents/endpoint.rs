@@ -181,12 +181,14 @@ pub(super) async fn start_services(
         NodeClass::Worker => None,
     };
     let config = as_node_agent(cluster, node, class).await;
+    let loopback = Ipv4Addr::LOCALHOST.into();
     let identity = NodeIdentity {
         node: node.to_owned(),
         class,
-        address: Some(Ipv4Addr::LOCALHOST.into()),
+        address: Some(loopback),
         pod: None,
-        api_server_port: cluster.api_address().port(),
+        kubelet: None,
+        api_server: Some(SocketAddr::new(loopback, cluster.api_address().port())),
     };
     let services = Services::new(config, local, identity, listen).unwrap();
     Task(tokio::spawn(services.run()))
