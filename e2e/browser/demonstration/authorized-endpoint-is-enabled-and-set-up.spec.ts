@@ -13,7 +13,7 @@ interface Endpoint {
   offlineSeconds: number;
 }
 
-/** Adds the reports of node agents to the state of an enabled endpoint. Simulated clusters have no node agents. */
+/** Adds API servers to the state of an enabled endpoint. Simulated nodes have no API server of their own. */
 async function fakeNodeAgents(page: Page, report: { callsWebhook: boolean }): Promise<void> {
   await page.route(`**/v1/clusters/${CLUSTER}/endpoint`, async (route) => {
     const response = await route.fetch();

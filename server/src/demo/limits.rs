@@ -9,9 +9,9 @@ use thiserror::Error;
 
 /// Number of threads that the store of one cluster uses.
 const THREADS: u64 = 4;
-/// Number of open files per cluster: the files of the store, and both ends of the tunnel and of the
-/// agent's connections.
-const FILES: u64 = 32;
+/// Number of open files per cluster: the files of the store, and both ends of the tunnels and of the
+/// other connections of the agent and of the node agents.
+const FILES: u64 = 52;
 /// Numbers of threads and open files that the server uses without simulated clusters.
 const OTHER_THREADS: u64 = 64;
 const OTHER_FILES: u64 = 256;
@@ -112,10 +112,10 @@ mod tests {
         assert!(text.contains("need 4064 threads"), "{text}");
         assert!(text.contains("to at most 109,"), "{text}");
         let text = limits(None, Some(1024)).carry(100).unwrap_err().to_string();
-        assert!(text.contains("need 3456 open files"), "{text}");
-        assert!(text.contains("to at most 24,"), "{text}");
-        for most in [109, 24] {
-            assert_eq!(limits(Some(500), Some(4000)).carry(most), Ok(()));
+        assert!(text.contains("need 5456 open files"), "{text}");
+        assert!(text.contains("to at most 14,"), "{text}");
+        for most in [109, 14] {
+            assert_eq!(limits(Some(500), Some(6000)).carry(most), Ok(()));
         }
     }
 
