@@ -14,8 +14,8 @@ use crate::backend::Backend;
 use crate::failover::Failover;
 use crate::hub::Hub;
 use crate::proxy::ProxyBench;
-use crate::scale::Agents;
 use crate::scale::Scale;
+use crate::scale::{Agents, NodeAgents};
 use crate::ui::Ui;
 
 /// Drover's benchmarks.
@@ -40,6 +40,9 @@ enum Bench {
     /// Agents of many clusters in one process with a shared API server (for the benchmarks)
     #[command(hide = true)]
     Agents(Agents),
+    /// Node agents of many clusters in one process (for the benchmarks)
+    #[command(hide = true)]
+    NodeAgents(NodeAgents),
     /// The API of the embedded hub (for the benchmarks)
     #[command(hide = true)]
     Api(Api),
@@ -71,6 +74,7 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         Bench::Ui(ui) => run_generator(ui.run()),
         Bench::Backend(backend) => run_server(backend.run()),
         Bench::Agents(agents) => run_server(agents.run()),
+        Bench::NodeAgents(node_agents) => run_server(node_agents.run()),
         Bench::Api(api) => run_server(api.run()),
     }
 }

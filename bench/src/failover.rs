@@ -103,7 +103,7 @@ impl Failover {
         print_progress("starting the server");
         // The server inherits the limit of open files.
         allow_files(FILES_PER_CLUSTER * u64::from(FEW + self.clusters) + OTHER_FILES)?;
-        let mut stage = Stage::start(FEW + self.clusters).await?;
+        let mut stage = Stage::start(FEW + self.clusters, 0).await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         print_progress(&figures.table(&format!("failover: {}", machine::description())));

@@ -3,10 +3,12 @@
 //! The server is the program with its embedded hub. Each cluster is registered with a manifest and
 //! has a separate TLS connection to the server. The agents of all clusters share one process and a
 //! stub of an API server ([`stub`]). The benchmark does not run real API servers, because their
-//! load would dominate the measurement.
+//! load would dominate the measurement. With the option `--node-agents`, a further process runs node
+//! agents of all clusters.
 
 mod agents;
 mod latency;
+mod node_agents;
 mod reconnect;
 mod stage;
 mod stub;
@@ -20,8 +22,10 @@ use crate::load::ExchangeError;
 use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 pub(crate) use agents::{Agents, AgentsError, Joining, all_connected, network, put_manifest};
+pub(crate) use node_agents::{NodeAgents, WriteError, connection, selection, write_files};
 pub(crate) use stage::{PER_SECOND, Stage, StageError, settle};
-pub(crate) use stub::{NODES, Refused as StubRefused, Stub, node_name};
+use stub::NODES;
+pub(crate) use stub::{Refused as StubRefused, Stub, node_name};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
@@ -51,6 +55,10 @@ pub(crate) struct Scale {
     /// Number of clusters
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clusters: u32,
+    /// Number of node agents with a tunnel in each cluster. The node agents connect after the
+    /// measurement of the memory per cluster, and stay connected during all later measurements
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=i64::from(NODES)))]
+    node_agents: u32,
     /// Requests per second to all clusters together during the latency measurement
     #[arg(long, default_value_t = 200)]
     rate: u32,
@@ -74,7 +82,7 @@ impl Scale {
         let start = Instant::now();
         let mut figures = Figures::default();
         print_progress("starting the server");
-        let mut stage = Stage::start(self.clusters).await?;
+        let mut stage = Stage::start(self.clusters, self.node_agents).await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
         print_progress(&figures.table(&format!("scale: {}", machine::description())));
@@ -105,11 +113,38 @@ impl Scale {
             let agents = rss_kib(stage.agents_id()?)?;
             figures.add("agents_rss_mib", agents / KIB_PER_MIB, Goal::None);
         }
+        if self.node_agents > 0 {
+            self.join_node_agents(stage, figures).await?;
+        }
         if self.measure.wants(&Measurement::Latency) {
             latency::measure(stage, f64::from(self.rate), &self.measure, figures).await?;
         }
         if self.measure.wants(&Measurement::Reconnect) {
             reconnect::measure(stage, figures).await?;
+        }
+        Ok(())
+    }
+
+    /// Connects the node agents, and measures the memory per tunnel.
+    async fn join_node_agents(
+        &self,
+        stage: &mut Stage,
+        figures: &mut Figures,
+    ) -> Result<(), ScaleError> {
+        let tunnels = f64::from(self.clusters) * f64::from(self.node_agents);
+        print_progress(&format!("connecting {tunnels} node agents"));
+        let before = rss_kib(stage.server_id())?;
+        let node_agents = stage.join_node_agents().await?;
+        figures.add("node_tunnels", tunnels, Goal::None);
+        if self.measure.wants(&Measurement::Memory) {
+            settle().await;
+            let after = rss_kib(stage.server_id())?;
+            let each = (after - before) / tunnels;
+            figures.add("kib_per_node_tunnel", each, Goal::AtMost(40.0));
+            let rss = after / KIB_PER_MIB;
+            figures.add("server_rss_with_node_tunnels_mib", rss, Goal::None);
+            let rss = rss_kib(node_agents)? / KIB_PER_MIB;
+            figures.add("node_agents_rss_mib", rss, Goal::None);
         }
         Ok(())
     }

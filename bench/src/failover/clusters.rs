@@ -1,7 +1,6 @@
 //! The clusters of the benchmark. Their agents run in this process, with an API server that is shared
 //! by all clusters.
 
-use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
@@ -9,20 +8,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drover_agent::wire::assemble_on;
-use drover_agent_link::connection::Connection;
-use drover_agent_link::registration::Store;
 use drover_agent_link::status::ConnectionStatus;
-use drover_api::group::TUNNEL_NODES;
 use drover_node_agent::args::NodeArgs;
-use drover_node_agent::enrollment::NodeEnrollment;
-use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::api_server::{ApiServer, Caller, Posts, Reachability};
 use super::relay::{Flow, Relay};
 use crate::scale::{
-    AgentsError, Joining, NODES, PER_SECOND, Stub, all_connected, network, node_name, put_manifest,
+    AgentsError, Joining, PER_SECOND, Stub, WriteError, all_connected, connection, network,
+    node_name, put_manifest, selection, write_files,
 };
 
 /// The reason why the agents cannot run.
@@ -38,8 +33,8 @@ pub(crate) enum ClustersError {
     #[error("cannot parse the address of the server")]
     Address(#[from] std::net::AddrParseError),
     /// A file of a node agent cannot be written.
-    #[error("cannot write {path}")]
-    Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
 }
 
 /// A fault of a cluster's agent.
@@ -112,11 +107,8 @@ impl Cluster {
 
     /// Starts the node agent of the first node, without a relay.
     fn start_node_agent(&self, files: NodeArgs) -> watch::Receiver<ConnectionStatus> {
-        let own = self.node_agent_api.client(&self.name);
-        let name = files.node.clone();
-        let enrollment = NodeEnrollment::new(Store::new(own.clone(), &self.name), files);
-        let lanes = drover_agent_report::lanes(self.node_agent_api.upstream(), own, &self.name);
-        let mut connection = Connection::new(name, enrollment, lanes, CancellationToken::new());
+        let api = &self.node_agent_api;
+        let mut connection = connection(api.upstream(), api.client(&self.name), &self.name, files);
         connection.source = Some(self.address);
         let status = connection.status.subscribe();
         tokio::spawn(async move { connection.run().await });
@@ -178,17 +170,9 @@ impl Clusters {
     /// Connects the agents of further clusters.
     pub(super) async fn add(&mut self, clusters: Vec<Joining>) -> Result<(), ClustersError> {
         let mut statuses = Vec::new();
-        for (number, joining) in (self.list.len()..).zip(clusters) {
+        for (number, mut joining) in (self.list.len()..).zip(clusters) {
+            joining.objects.push(selection(&joining.name));
             let name = put_manifest(&self.stub, joining)?;
-            let nodes: Vec<String> = (0..NODES).map(node_name).collect();
-            let selection = json!({
-                "kind": "ConfigMap",
-                "apiVersion": "v1",
-                "metadata": {"name": TUNNEL_NODES, "namespace": name},
-                "data": {"nodes": nodes.join("\n")},
-            });
-            let objects = vec![selection];
-            let name = put_manifest(&self.stub, Joining { name, objects })?;
             let api = |caller| ApiServer::new(&self.stub, caller, &self.posts);
             let mut cluster = Cluster {
                 address: network(u32::try_from(number).unwrap_or(u32::MAX)),
@@ -223,18 +207,7 @@ impl Clusters {
         cluster: &str,
         node: &str,
     ) -> Result<NodeArgs, ClustersError> {
-        let key_folder = self.folder.join(format!("{cluster}-{node}"));
-        let token_file = key_folder.join("token");
-        let written = fs::create_dir_all(&key_folder).and_then(|()| fs::write(&token_file, node));
-        written.map_err(|source| ClustersError::Write {
-            path: token_file.clone(),
-            source,
-        })?;
-        Ok(NodeArgs {
-            node: node.to_owned(),
-            token_file,
-            key_folder,
-        })
+        Ok(write_files(&self.folder, cluster, node)?)
     }
 }
 

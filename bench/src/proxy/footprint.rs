@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// Measures the agent of the stage, and a second server with the embedded hub and simulated clusters.
 pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), ProxyBenchError> {
     print_progress(&format!("memory at rest, with {FEW} clusters"));
-    let mut clusters = scale::Stage::start(FEW + FILLING + MANY).await?;
+    let mut clusters = scale::Stage::start(FEW + FILLING + MANY, 0).await?;
     clusters.join(FEW).await?;
     scale::settle().await;
     let mut add = |key, kib: f64, goal| figures.add(key, kib / KIB_PER_MIB, Goal::AtMost(goal));

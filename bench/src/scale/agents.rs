@@ -59,47 +59,16 @@ pub(crate) struct Joining {
     pub(crate) objects: Vec<Value>,
 }
 
-/// Arguments of `drover-bench agents`: the clusters of the agents.
+/// The clusters of a program with agents.
 #[derive(clap::Args)]
-pub(crate) struct Agents {
+pub(super) struct ClustersFile {
     /// File with one cluster per line.
     #[arg(long)]
     clusters: PathBuf,
-    /// Number of agents to start per second.
-    #[arg(long)]
-    per_second: u32,
 }
 
-/// Returns the number of open files that a process with this many tunnels needs.
-pub(crate) const fn files(clusters: u64) -> u64 {
-    // Count the tunnel and the preceding registration request.
-    2 * clusters + OTHER_FILES
-}
-
-impl Agents {
-    /// Runs until the process ends. Prints `ready` when all agents are connected.
-    pub(crate) async fn run(self) -> Result<(), AgentsError> {
-        let clusters = self.read()?;
-        allow_files(files(clusters.len() as u64))?;
-        let stub = Stub::new();
-        let upstream = stub.upstream();
-        let pause = Duration::from_secs(1) / self.per_second.max(1);
-        let (mut conditions, start) = (Vec::new(), Instant::now());
-        for (number, cluster) in (0_u32..).zip(clusters) {
-            let name = put_manifest(&stub, cluster)?;
-            let mut replica = assemble(&upstream, &stub, &name);
-            replica.connection.source = Some(network(number));
-            conditions.push((name, replica.connection.status.subscribe()));
-            tokio::spawn(async move { replica.run().await });
-            tokio::time::sleep_until(start + pause * number).await;
-        }
-        all_connected(conditions).await?;
-        // The parent process reads this line. Ignore errors.
-        let _ = writeln!(io::stdout(), "ready");
-        std::future::pending().await
-    }
-
-    fn read(&self) -> Result<Vec<Joining>, AgentsError> {
+impl ClustersFile {
+    pub(super) fn read(&self) -> Result<Vec<Joining>, AgentsError> {
         let unread = |source| AgentsError::Read {
             path: self.clusters.clone(),
             source,
@@ -114,6 +83,82 @@ impl Agents {
             })?);
         }
         Ok(clusters)
+    }
+}
+
+/// The rate at which a program starts agents.
+#[derive(clap::Args)]
+pub(super) struct Pace {
+    /// Number of agents to start per second.
+    #[arg(long)]
+    per_second: u32,
+}
+
+impl Pace {
+    pub(super) fn start(&self) -> Pacer {
+        Pacer {
+            interval: Duration::from_secs(1) / self.per_second.max(1),
+            next: Instant::now(),
+        }
+    }
+}
+
+/// Waits between the starts of agents.
+pub(super) struct Pacer {
+    interval: Duration,
+    next: Instant,
+}
+
+impl Pacer {
+    /// Waits until the time of the next start.
+    pub(super) async fn wait(&mut self) {
+        self.next += self.interval;
+        tokio::time::sleep_until(self.next).await;
+    }
+}
+
+/// Arguments of `drover-bench agents`: the clusters of the agents.
+#[derive(clap::Args)]
+pub(crate) struct Agents {
+    #[command(flatten)]
+    clusters: ClustersFile,
+    #[command(flatten)]
+    pace: Pace,
+    /// The nodes of the clusters are control-plane nodes, so that their node agents may have tunnels.
+    #[arg(long)]
+    control_plane: bool,
+}
+
+/// Returns the number of open files that a process with this many tunnels needs.
+pub(super) const fn files(tunnels: u64) -> u64 {
+    // Count the tunnel and the preceding registration request.
+    2 * tunnels + OTHER_FILES
+}
+
+impl Agents {
+    /// Runs until the process ends. Prints `ready` when all agents are connected.
+    pub(crate) async fn run(self) -> Result<(), AgentsError> {
+        let clusters = self.clusters.read()?;
+        allow_files(files(clusters.len() as u64))?;
+        let stub = if self.control_plane {
+            Stub::with_control_plane()
+        } else {
+            Stub::new()
+        };
+        let upstream = stub.upstream();
+        let (mut conditions, mut pace) = (Vec::new(), self.pace.start());
+        for (number, cluster) in (0_u32..).zip(clusters) {
+            let name = put_manifest(&stub, cluster)?;
+            let mut replica = assemble(&upstream, &stub, &name);
+            replica.connection.source = Some(network(number));
+            conditions.push((name, replica.connection.status.subscribe()));
+            tokio::spawn(async move { replica.run().await });
+            pace.wait().await;
+        }
+        all_connected(conditions).await?;
+        // The parent process reads this line. Ignore errors.
+        let _ = writeln!(io::stdout(), "ready");
+        std::future::pending().await
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn measure(
     };
     let target = stage.any_cluster("/small");
     let (mut p50, mut p99, mut missed) = (Vec::new(), Vec::new(), 0);
-    let meter = Meter::start(&stage.processes()?)?;
+    let meter = Meter::start(&stage.processes())?;
     for _ in 0..effort.turns {
         let seen = at_rate(&target, CONNECTIONS, rate, effort.duration()).await;
         let seen = seen.map_err(failed)?;

@@ -13,7 +13,7 @@ pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<
     let killed = Instant::now();
     stage.kill_and_restart().await?;
     let ready = Instant::now();
-    let meter = Meter::start(&stage.processes()?)?;
+    let meter = Meter::start(&stage.processes())?;
     stage.until_all_connected().await?;
     let back = ready.elapsed().as_secs_f64();
     let down = ready.duration_since(killed).as_secs_f64();
@@ -26,7 +26,7 @@ pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<
     settle().await;
     let rss = rss_kib(stage.server_id())? / super::KIB_PER_MIB;
     figures.add("server_rss_after_reconnect_mib", rss, Goal::None);
-    let meter = Meter::start(&stage.processes()?)?;
+    let meter = Meter::start(&stage.processes())?;
     settle().await;
     figures.note(shares_line("idle", &meter.shares()?));
     Ok(())

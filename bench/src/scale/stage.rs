@@ -83,6 +83,8 @@ pub(crate) struct Stage {
     target: Target,
     /// Number of joined clusters.
     clusters: u32,
+    /// Number of node agents with a tunnel in each cluster.
+    node_agents: u32,
     folder: TempDir,
 }
 
@@ -92,10 +94,11 @@ pub(crate) async fn settle() {
 }
 
 impl Stage {
-    /// Starts a server without clusters. At most `clusters` clusters can join.
-    pub(crate) async fn start(clusters: u32) -> Result<Self, StageError> {
+    /// Starts a server without clusters. At most `clusters` clusters can join, each with an agent and
+    /// this number of node agents.
+    pub(crate) async fn start(clusters: u32, node_agents: u32) -> Result<Self, StageError> {
         // The server inherits the limit of open files.
-        allow_files(files(clusters.into()))?;
+        allow_files(files(u64::from(clusters) * u64::from(1 + node_agents)))?;
         let prefix = TempDir::with_prefix("drover-bench-");
         let folder = prefix.map_err(prepare(&std::env::temp_dir()))?;
         let mut server = DemoServer::start(DemoOptions {
@@ -121,6 +124,7 @@ impl Stage {
             api,
             target,
             clusters: 0,
+            node_agents,
             folder,
         })
     }
@@ -129,25 +133,55 @@ impl Stage {
     pub(crate) async fn join(&mut self, count: u32) -> Result<(), StageError> {
         let first = self.clusters;
         let clusters = self.import(count).await?;
-        let path = self
-            .folder
-            .path()
-            .join(format!("clusters-from-{first}.jsonl"));
+        let path = self.clusters_file(first);
         let mut file = BufWriter::new(File::create(&path).map_err(prepare(&path))?);
         for cluster in clusters {
             let line = serde_json::to_string(&cluster).expect("names and objects are JSON");
             writeln!(file, "{line}").map_err(prepare(&path))?;
         }
         file.flush().map_err(prepare(&path))?;
-        let own = std::env::current_exe().map_err(prepare(Path::new("drover-bench")))?;
-        let mut agents = Program::new(&format!("agents-from-{first}"), own, self.folder.path())
-            .args(["agents", "--per-second", &PER_SECOND.to_string()])
-            .arg("--clusters")
-            .arg(path)
-            .start()?;
-        agents.wait_for_log("ready", TIMEOUT).await?;
-        self.agents.push(agents);
+        let control_plane = (self.node_agents > 0).then_some("--control-plane");
+        let options = |program: Program| program.args(control_plane);
+        self.start_agents("agents", first, options).await?;
         self.until_all_ready().await
+    }
+
+    /// Connects the node agents of the clusters that joined first. The node agents run in a new process.
+    /// Returns the ID of the process.
+    pub(super) async fn join_node_agents(&mut self) -> Result<u32, StageError> {
+        let (folder, per_cluster) = (self.folder.path().to_owned(), self.node_agents.to_string());
+        let options = |program: Program| {
+            let program = program.args(["--per-cluster", &per_cluster]);
+            program.arg("--folder").arg(folder)
+        };
+        self.start_agents("node-agents", 0, options).await
+    }
+
+    /// Starts a program with agents of the clusters from number `first` on, and waits until the agents
+    /// are connected.
+    async fn start_agents(
+        &mut self,
+        command: &str,
+        first: u32,
+        options: impl FnOnce(Program) -> Program,
+    ) -> Result<u32, StageError> {
+        let own = std::env::current_exe().map_err(prepare(Path::new("drover-bench")))?;
+        let name = format!("{command}-from-{first}");
+        let program = Program::new(&name, own, self.folder.path())
+            .args([command, "--per-second", &PER_SECOND.to_string()])
+            .arg("--clusters")
+            .arg(self.clusters_file(first));
+        let mut agents = options(program).start()?;
+        agents.wait_for_log("ready", TIMEOUT).await?;
+        let id = agents.id();
+        self.agents.push(agents);
+        Ok(id)
+    }
+
+    /// Returns the path of the file with the clusters from number `first` on, one per line.
+    fn clusters_file(&self, first: u32) -> PathBuf {
+        let name = format!("clusters-from-{first}.jsonl");
+        self.folder.path().join(name)
     }
 
     /// Imports `count` more clusters. The caller connects their agents.
@@ -290,8 +324,13 @@ impl Stage {
     }
 
     /// Returns the processes whose CPU usage is measured.
-    pub(super) fn processes(&self) -> Result<[(&'static str, u32); 2], StageError> {
-        Ok([("server", self.server.id()), ("agents", self.agents_id()?)])
+    pub(super) fn processes(&self) -> Vec<(&'static str, u32)> {
+        let agents = ["agents", "node agents"].into_iter().zip(&self.agents);
+        let agents = agents.map(|(name, agents)| (name, agents.id()));
+        [("server", self.server.id())]
+            .into_iter()
+            .chain(agents)
+            .collect()
     }
 }
 
