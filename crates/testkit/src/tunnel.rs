@@ -104,7 +104,9 @@ async fn unless_frozen<T>(
             end = &mut serving => return end,
         }
         // Without a sender the state cannot change: continue.
-        let _ = frozen.wait_for(|frozen| !*frozen).await;
+        if frozen.wait_for(|frozen| !*frozen).await.is_err() {
+            return serving.await;
+        }
     }
 }
 
