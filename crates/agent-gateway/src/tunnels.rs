@@ -227,12 +227,14 @@ impl Tunnels {
     /// new tunnel beyond these numbers replaces the oldest tunnel of the agent or of the node agents.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
-        let displaced = {
+        let (entry, displaced) = {
             let mut clusters = self.0.clusters.write();
             let new = || Arc::new(ClusterTunnels::new(self.0.metrics.clone()));
             let entries = clusters.entry(cluster.clone()).or_insert_with(new);
-            entries.take(Arc::clone(&entry))
+            let usage = entries.usage(&agent.source);
+            let entry = Arc::new(TunnelEntry::new(id, agent, tunnel, usage));
+            let displaced = entries.take(Arc::clone(&entry));
+            (entry, displaced)
         };
         self.0.metrics.tunnels.inc();
         for (displaced, reason) in displaced {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
 use super::choice::{self, Candidate, Health};
-use super::entry::TunnelEntry;
+use super::entry::{TunnelEntry, Usage};
 use super::{Connected, MAX_AGENT_TUNNELS, MAX_NODE_TUNNELS, MAX_TUNNELS, NoTunnel, TunnelSource};
 
 /// A tunnel that the cluster no longer has, and the reason for closing it.
@@ -19,6 +19,7 @@ pub(super) type Detached = (Arc<TunnelEntry>, Option<&'static str>);
 pub(super) struct ClusterTunnels {
     pub(super) entries: RwLock<Vec<Arc<TunnelEntry>>>,
     present: AtomicU64,
+    usage_of_agent: Arc<Usage>,
     /// The switches between agents, oldest first, at most [`MAX_SWITCHES`].
     switches: Mutex<VecDeque<ActiveAgent>>,
     metrics: Metrics,
@@ -71,8 +72,18 @@ impl ClusterTunnels {
         Self {
             entries: RwLock::default(),
             present: AtomicU64::default(),
+            usage_of_agent: Arc::default(),
             switches: Mutex::default(),
             metrics,
+        }
+    }
+
+    /// Returns the usage for a new tunnel. Each node agent has its own usage, because the server sends no
+    /// requests to node agents while the agent is healthy.
+    pub(super) fn usage(&self, source: &TunnelSource) -> Arc<Usage> {
+        match source {
+            TunnelSource::Agent => Arc::clone(&self.usage_of_agent),
+            TunnelSource::Node { .. } => Arc::default(),
         }
     }
 

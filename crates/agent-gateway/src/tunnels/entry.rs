@@ -1,5 +1,6 @@
 //! One attached tunnel and the task that probes it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use tokio::time::Instant;
 use super::choice::{Candidate, Health, History, Probe};
 use super::source::{AttachedAgent, TunnelSource};
 
-/// Interval between probes of a tunnel with recent requests. Two failed probes take at most
+/// Interval between probes of a tunnel whose agent has recent requests. Two failed probes take at most
 /// [`PROBE_TIMEOUT`] and [`RETRY_TIMEOUT`], so a dead tunnel becomes unhealthy within five seconds.
 const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
-/// Interval between probes of an idle tunnel. The first request on an idle tunnel triggers a probe
-/// without delay.
+/// Interval between probes of the tunnels of an idle agent. The first request to an idle agent triggers
+/// probes without delay.
 const IDLE_INTERVAL: Duration = Duration::from_secs(15);
-/// Time after the last request until a tunnel is idle.
+/// Time after the last request until an agent is idle.
 const BUSY_FOR: Duration = Duration::from_secs(30);
 /// Interval between checks whether a draining tunnel has open streams.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,27 +36,69 @@ pub(super) struct TunnelEntry {
     pub(super) tunnel: Tunnel,
     health: AtomicU8,
     proven: AtomicBool,
-    started: Instant,
-    last_used_ms: AtomicU64,
-    idle: AtomicBool,
-    wake: Notify,
+    usage: Arc<Usage>,
     /// Notified when the agent has a tunnel with a new key.
     draining: Notify,
 }
 
+/// The time of the last request to an agent. All tunnels of the agent share the value: if one tunnel
+/// fails, the other tunnels may have failed too, and their probes must find this within five seconds.
+pub(super) struct Usage {
+    started: Instant,
+    last_used_ms: AtomicU64,
+    idle: AtomicBool,
+    wake: Notify,
+}
+
+impl Default for Usage {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            last_used_ms: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
+            wake: Notify::new(),
+        }
+    }
+}
+
+impl Usage {
+    /// Records a request. The first request after an idle time triggers probes without delay.
+    fn record(&self) {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_used_ms.store(now, Ordering::Relaxed);
+        if self.idle.swap(false, Ordering::Relaxed) {
+            self.wake.notify_waiters();
+        }
+    }
+
+    fn is_recent(&self) -> bool {
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
+        Duration::from_millis(unused) < BUSY_FOR
+    }
+
+    /// Waits until the next request, but at most for [`IDLE_INTERVAL`].
+    async fn wait_while_idle(&self) {
+        let wake = self.wake.notified();
+        self.idle.store(true, Ordering::Relaxed);
+        // The timeout is the interval of the probes.
+        let _ = tokio::time::timeout(IDLE_INTERVAL, wake).await;
+    }
+}
+
 impl TunnelEntry {
-    pub(super) fn new(id: u64, agent: AttachedAgent, tunnel: Tunnel) -> Self {
+    /// Creates the entry of a new tunnel. The new tunnel counts as used, so that its probes soon prove
+    /// it.
+    pub(super) fn new(id: u64, agent: AttachedAgent, tunnel: Tunnel, usage: Arc<Usage>) -> Self {
+        usage.record();
         Self {
             id,
             agent,
             tunnel,
             health: AtomicU8::new(Health::Healthy as u8),
             proven: AtomicBool::new(false),
-            started: Instant::now(),
-            last_used_ms: AtomicU64::new(0),
-            idle: AtomicBool::new(false),
-            wake: Notify::new(),
             draining: Notify::new(),
+            usage,
         }
     }
 
@@ -79,14 +122,9 @@ impl TunnelEntry {
         }
     }
 
-    /// Records a request on this tunnel. The first request on an idle tunnel triggers a probe
-    /// without delay.
+    /// Records a request on this tunnel.
     pub(super) fn used(&self) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last_used_ms.store(now, Ordering::Relaxed);
-        if self.idle.swap(false, Ordering::Relaxed) {
-            self.wake.notify_one();
-        }
+        self.usage.record();
     }
 
     /// Ends the probes of the tunnel, because the agent has a tunnel with a new key.
@@ -147,16 +185,10 @@ impl TunnelEntry {
 
     /// Waits until the next probe is due.
     async fn wait_for_next_probe(&self) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
-        let healthy = self.health() == Health::Healthy;
-        if !healthy || Duration::from_millis(unused) < BUSY_FOR {
-            return tokio::time::sleep(BUSY_INTERVAL).await;
-        }
-        self.idle.store(true, Ordering::Relaxed);
-        tokio::select! {
-            () = tokio::time::sleep(IDLE_INTERVAL) => {}
-            () = self.wake.notified() => {}
+        if self.health() != Health::Healthy || self.usage.is_recent() {
+            tokio::time::sleep(BUSY_INTERVAL).await;
+        } else {
+            self.usage.wait_while_idle().await;
         }
     }
 

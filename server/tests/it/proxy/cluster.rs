@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use drover_access::guard;
 use drover_access::proof::PublicKey;
-use drover_agent_gateway::tunnels::{AttachGuard, AttachedAgent, TunnelSource};
+use drover_agent_gateway::tunnels::{AttachGuard, AttachedAgent, TunnelSource, Tunnels};
 use drover_api::agent::{Lane, NodeClass, REFUSED_HEADER};
 use drover_testkit::tunnel::{TunnelPair, open_options};
 use drover_tunnel::ServeOptions;
@@ -134,7 +134,7 @@ impl Cluster {
 
     /// Attaches a replica of this cluster's agent.
     pub(super) async fn attach(&self, rig: &Rig, name: &str, replica: &str) -> Attached {
-        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of("agent"))
+        self.attach_to(&rig.tunnels, name, replica, TunnelSource::Agent)
             .await
     }
 
@@ -145,23 +145,37 @@ impl Cluster {
         name: &str,
         replica: &str,
     ) -> Attached {
-        self.attach_from(rig, name, replica, TunnelSource::Agent, key_of("next"))
-            .await
+        self.attach_with(
+            &rig.tunnels,
+            name,
+            replica,
+            TunnelSource::Agent,
+            key_of("next"),
+        )
+        .await
     }
 
     /// Attaches the node agent of a control-plane node of this cluster.
     pub(super) async fn attach_node(&self, rig: &Rig, name: &str, node: &str) -> Attached {
-        let source = TunnelSource::Node {
-            node: node.to_owned(),
-            class: NodeClass::ControlPlane,
-        };
-        self.attach_from(rig, name, node, source, key_of(node))
+        self.attach_to(&rig.tunnels, name, node, control_plane(node))
             .await
     }
 
-    async fn attach_from(
+    /// Attaches a tunnel of this cluster.
+    pub(super) async fn attach_to(
         &self,
-        rig: &Rig,
+        tunnels: &Tunnels,
+        name: &str,
+        replica: &str,
+        source: TunnelSource,
+    ) -> Attached {
+        let key = key_of(source.node().unwrap_or("agent"));
+        self.attach_with(tunnels, name, replica, source, key).await
+    }
+
+    async fn attach_with(
+        &self,
+        tunnels: &Tunnels,
         name: &str,
         replica: &str,
         source: TunnelSource,
@@ -173,7 +187,7 @@ impl Cluster {
             async move { Ok::<_, Infallible>(this.serve(request).await) }
         });
         let mut options = open_options();
-        options.server = rig.tunnels.budget();
+        options.server = tunnels.budget();
         let pair = TunnelPair::open_with(service, options, ServeOptions::default()).await;
         let agent = AttachedAgent {
             source,
@@ -183,7 +197,7 @@ impl Cluster {
             version: "0.1.0".to_owned(),
             protocol: 2,
         };
-        let guard = rig.tunnels.attach(uid(name), agent, pair.tunnel.clone());
+        let guard = tunnels.attach(uid(name), agent, pair.tunnel.clone());
         Attached { guard, pair }
     }
 
@@ -235,6 +249,14 @@ impl Cluster {
         let mut seen = self.seen.lock();
         assert_eq!(seen.len(), 1, "{seen:?}");
         seen.remove(0)
+    }
+}
+
+/// Returns the source of the tunnel of a node agent on a control-plane node.
+pub(super) fn control_plane(node: &str) -> TunnelSource {
+    TunnelSource::Node {
+        node: node.to_owned(),
+        class: NodeClass::ControlPlane,
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use drover_agent_gateway::tunnels::{AttachedAgent, NoTunnel, SwitchReason, TunnelSource};
+use drover_agent_gateway::tunnels::{AttachedAgent, NoTunnel, SwitchReason, TunnelSource, Tunnels};
+use drover_telemetry::Metrics;
+use tokio::time::Instant;
 
 use super::client::get;
-use super::cluster::{Cluster, answer, key_of};
+use super::cluster::{Cluster, answer, control_plane, key_of};
 use super::rig::{LIMIT, Rig, eventually, uid};
 
 /// Maximum time until requests use a node agent after the agent has failed.
@@ -47,6 +49,36 @@ async fn node_agent_replaces_a_hung_agent_within_five_seconds_and_returns_the_re
     })
     .await;
     assert_eq!(reason(&rig), SwitchReason::PreferredAgentAvailable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn node_agent_replaces_two_hung_replicas_within_five_seconds() {
+    // The server probes idle tunnels every 15 s.
+    for used_for in 40..55 {
+        let tunnels = Tunnels::new(&Metrics::new());
+        let mut replicas = Vec::new();
+        for replica in ["r1", "r2"] {
+            let agent = named("agent");
+            let attached = agent.attach_to(&tunnels, "a", replica, TunnelSource::Agent);
+            replicas.push(attached.await);
+        }
+        let node = control_plane("cp-1");
+        let _node = named("node").attach_to(&tunnels, "a", "cp-1", node).await;
+        // Only one replica receives requests.
+        for _ in 0..used_for {
+            assert_eq!(tunnels.choose(&uid("a")).unwrap().node(), None);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        for replica in &replicas {
+            replica.pair.frozen.send_replace(true);
+        }
+        let hung = Instant::now();
+        while tunnels.choose(&uid("a")).unwrap().node().is_none() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let took = hung.elapsed();
+            assert!(took < TAKEOVER, "the agent is still used after {took:?}");
+        }
+    }
 }
 
 #[tokio::test]
