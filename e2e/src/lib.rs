@@ -38,7 +38,7 @@ pub use image::{Image, ImageError, inspect_image};
 pub use kubectl::{CommandError, CommandLine, Output};
 pub use metrics_server::{MetricsError, MetricsServer};
 pub use network::{NetworkError, NodeNetwork};
-pub use node::{JoinError, Node, NodeOptions, cluster_with_node};
+pub use node::{DroppedPackets, JoinError, Node, NodeOptions, PausedProcesses, cluster_with_node};
 pub use pki::{KeyedCertificate, PkiError};
 pub use ports::{NoFreePort, PortLease};
 pub use program::{Program, ProgramError, Running};

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::wait::{TimedOut, eventually};
 
-/// The number of nodes that can run on a machine at the same time.
-const SLOTS: u8 = 2;
+/// The number of nodes that can run on a machine at the same time. Two tests can have two nodes each.
+const SLOTS: u8 = 4;
 /// Timeout of the wait for other tests that use the nodes of the machine.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
@@ -111,7 +111,7 @@ impl Slot {
 
 /// The network of a real node, and the lock on the node's names and addresses.
 ///
-/// A machine can have two node networks at a time. Further calls wait until a network is dropped.
+/// A machine can have four node networks at a time. Further calls wait until a network is dropped.
 /// Dropping the network removes the namespace and its content.
 #[derive(Debug)]
 pub struct NodeNetwork {
@@ -120,7 +120,7 @@ pub struct NodeNetwork {
 }
 
 impl NodeNetwork {
-    /// Waits until other tests use fewer than two nodes, and creates the network. Requires root and
+    /// Waits until other tests use fewer than four nodes, and creates the network. Requires root and
     /// several Debian packages. The error lists the missing packages.
     pub async fn acquire() -> Result<Self, NetworkError> {
         check_machine()?;
@@ -163,7 +163,7 @@ impl NodeNetwork {
     }
 
     /// Returns the path of the network namespace's file.
-    pub(crate) fn namespace_file(&self) -> String {
+    pub fn namespace_file(&self) -> String {
         format!("/run/netns/{}", self.slot.name())
     }
 }
@@ -206,7 +206,8 @@ fn ip(arguments: &str) -> Result<(), NetworkError> {
     run(Command::new("ip").args(arguments.split(' ')))
 }
 
-fn run(command: &mut Command) -> Result<(), NetworkError> {
+/// Runs a command of the administrator. The error contains the output of the command.
+pub(crate) fn run(command: &mut Command) -> Result<(), NetworkError> {
     command.env("PATH", search_path());
     let shown = format!("{command:?}");
     let output = command.output().map_err(|source| NetworkError::Run {

@@ -7,11 +7,13 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::error::{WorldError, prepare};
+use super::images::BuiltImage;
 use super::test_user::TestUser;
 use crate::control_plane::ControlPlane;
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
-use crate::node::Node;
+use crate::network::NodeNetwork;
+use crate::node::{JoinError, Node, NodeOptions};
 use crate::program::{Program, Running};
 use crate::wait::eventually;
 
@@ -46,6 +48,17 @@ impl Member {
     /// Returns the name with which the cluster is registered at the server.
     pub fn name(&self) -> &str {
         self.cluster.name()
+    }
+
+    /// Starts another node of the cluster. The agent's image is loaded on the node.
+    pub async fn join_node(&self, name: &str) -> Result<Node, WorldError> {
+        let network = NodeNetwork::acquire().await.map_err(JoinError::Network)?;
+        let options = NodeOptions {
+            name: name.to_owned(),
+        };
+        let node = Node::join(&self.cluster, network, options).await?;
+        node.load_image(&BuiltImage::Agent.archive()?).await?;
+        Ok(node)
     }
 
     /// Registers the cluster with `drover cluster import NAME | kubectl apply -f -`.
