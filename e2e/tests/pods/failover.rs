@@ -1,51 +1,82 @@
 //! Tests that a node agent replaces the agent. The node of the cluster becomes a control-plane node.
 
-use std::time::{Duration, Instant};
+mod fault;
+mod open_streams;
+
+use std::time::Duration;
 
 use drover_e2e::{World, eventually};
 use serde_json::Value;
 
-use crate::replicas::{agent, cluster_object, has_tunnels};
+use self::fault::Fault;
+use self::open_streams::OpenStreams;
+use crate::client::Client;
+use crate::replicas::{cluster_object, has_tunnels};
 
 const SOON: Duration = Duration::from_mins(2);
-/// Maximum time until requests use the node agent after the agent's pods have ended.
+/// Maximum time until requests use the node agent after a fault of the agent.
 const TAKEOVER: Duration = Duration::from_secs(5);
-const ENDLESS: &str = "while :; do echo ran; sleep 1; done";
-const TICKING: &str = "while :; do echo tick; sleep 1; done";
+/// Maximum number of switches in the status of a Cluster.
+const MAX_SWITCHES: usize = 10;
+/// The reason of the switch back to the agent.
+const AVAILABLE: &str = "PreferredAgentAvailable";
 
-/// Waits until the status of the Cluster matches.
-async fn wait_for(world: &World, what: &str, matches: impl Fn(&Value) -> bool) {
+/// Waits until the status of the Cluster matches. Returns the status.
+async fn wait_for(world: &World, what: &str, matches: impl Fn(&Value) -> bool) -> Value {
     eventually(what, SOON, async || {
-        let object = cluster_object(world).await;
-        let status = &object["status"];
-        if matches(status) {
-            Ok(())
+        let mut object = cluster_object(world).await;
+        let status = object["status"].take();
+        if matches(&status) {
+            Ok(status)
         } else {
             Err(status.to_string())
         }
     })
     .await
-    .unwrap();
+    .unwrap()
 }
 
-fn current_switch(status: &Value) -> &Value {
-    &status["connection"]["switches"][0]
+/// Returns the switches of the Cluster, newest first.
+fn switches(status: &Value) -> &[Value] {
+    let switches = status["connection"]["switches"].as_array();
+    switches.map_or(&[], Vec::as_slice)
 }
 
-pub(crate) async fn node_agent_serves_all_streams_while_the_agent_has_no_pods(world: &mut World) {
-    has_tunnels(world, 2).await;
-    let nodes = ["get", "nodes", "-o", "jsonpath={.items[0].metadata.name}"];
-    let node = world.direct().run(nodes).await.unwrap().stdout;
+/// Waits until the current connection uses the agent, or the node agent on `node`, because of
+/// `reason`. Returns the switches of the Cluster, newest first.
+async fn wait_for_switch(world: &World, node: Option<&str>, reason: &str) -> Vec<Value> {
+    let what = format!("the switch to {} ({reason})", node.unwrap_or("the agent"));
+    let status = wait_for(world, &what, |status| {
+        let switch = switches(status).first();
+        switch.is_some_and(|it| it["node"].as_str() == node && it["reason"] == reason)
+    });
+    switches(&status.await).to_vec()
+}
+
+/// Asserts that `drover cluster get` shows the agent in use, the time and the reason.
+async fn assert_shown(world: &World, agent: &str, reason: &str) {
+    let drover = world.admin.drover();
+    let page = drover.run(["cluster", "get", world.east.name()]).await;
+    let page = page.unwrap().stdout;
+    let connection = page.lines().find(|line| line.starts_with("Connection"));
+    let shown = connection.unwrap_or_default();
+    assert!(shown.contains(&format!(" {agent}, for ")), "{page}");
+    assert!(shown.ends_with(&format!("({reason})")), "{page}");
+    let history = page.split_once("Switches:").unwrap_or_default().1;
+    let newest = history.lines().nth(2).unwrap_or_default();
+    assert!(newest.contains(agent) && newest.contains(reason), "{page}");
+}
+
+/// Makes the node of the cluster a control-plane node, and waits until its node agent has a tunnel
+/// and the agent receives the requests. Returns the name of the node.
+///
+/// The node stays a control-plane node, because each change of the label replaces the pod of the node
+/// agent.
+pub(crate) async fn with_node_agent(world: &mut World) -> String {
+    let node = world.east.node.as_ref().unwrap().name().to_owned();
     let label = "node-role.kubernetes.io/control-plane=";
-    world
-        .direct()
-        .run(["label", "node", &node, label])
-        .await
-        .unwrap();
-    wait_for(world, "the key of the node agent", |status| {
-        status["nodeAgents"][0]["key"].is_object()
-    })
-    .await;
+    let label = ["label", "node", &node, label, "--overwrite"];
+    world.direct().run(label).await.unwrap();
     wait_for(world, "the report of the node agent", |status| {
         let facts = &status["nodeFacts"][0];
         facts["controlPlane"] == true
@@ -53,67 +84,76 @@ pub(crate) async fn node_agent_serves_all_streams_while_the_agent_has_no_pods(wo
             && facts["nodeAgent"]["certificates"][0]["component"] == "kubelet"
     })
     .await;
-    world.run_pod("survivor", TICKING).await.unwrap();
-    // The tunnel of the node agent is proven after three probes.
-    tokio::time::sleep(Duration::from_secs(10)).await;
-
-    agent(world, "scale deployment/drover-agent --replicas=0").await;
-    agent(
-        world,
-        "delete pods --selector=app.kubernetes.io/name=drover-agent --now",
-    )
-    .await;
-    let ended = Instant::now();
-    eventually("a request through the node agent", TAKEOVER, async || {
-        let through = world.through().with_limit(Duration::from_secs(4));
-        through.run(["get", "namespace", "default"]).await.map(drop)
+    eventually("the tunnel of the node agent", SOON, async || {
+        let log = world.server.printed();
+        let mut connected = log.lines().filter(|line| line.contains("agent connected"));
+        let found = connected.any(|line| line.contains(&format!("node=\"{node}\"")));
+        found.then_some(()).ok_or("the node agent has no tunnel")
     })
     .await
     .unwrap();
-    assert!(ended.elapsed() < TAKEOVER + Duration::from_secs(4));
-    wait_for(world, "the switch to the node agent", |status| {
-        current_switch(status)["node"] == node.as_str()
-    })
-    .await;
-    wait_for(world, "the reports of the node agent", |status| {
-        status["connection"]["reportingNode"] == node.as_str()
-    })
-    .await;
-
-    let logs = world.scratch("failover").unwrap();
-    let mut open = Vec::new();
-    for (name, words, sign) in [
-        (
-            "exec",
-            &["exec", "survivor", "--", "sh", "-c", ENDLESS][..],
-            "ran",
-        ),
-        ("logs", &["logs", "-f", "survivor"], "tick"),
-        ("watch", &["get", "pods", "--watch"], "survivor"),
-    ] {
-        let mut running = world.through().start(name, words, &logs).unwrap();
-        running.wait_for_log(sign, SOON).await.unwrap();
-        open.push(running);
-    }
-    agent(world, "scale deployment/drover-agent --replicas=2").await;
-    wait_for(world, "the switch to the agent", |status| {
-        let switch = current_switch(status);
-        switch["node"].is_null() && switch["reason"] == "PreferredAgentAvailable"
-    })
-    .await;
     has_tunnels(world, 2).await;
-    // Open streams stay on the tunnel of the node agent.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    for stream in &mut open {
-        assert!(stream.exited().is_none(), "{} ended", stream.name());
-    }
-    let through = world.through();
-    through.run(["get", "namespace", "default"]).await.unwrap();
-    drop(open);
-    let label = label.replace('=', "-");
-    world
-        .direct()
-        .run(["label", "node", &node, &label])
-        .await
-        .unwrap();
+    wait_for(world, "the agent to receive the requests", |status| {
+        switches(status)
+            .first()
+            .is_some_and(|it| it["node"].is_null())
+    })
+    .await;
+    node
+}
+
+/// Causes a fault of the agent and ends the fault. Asserts that requests use the node agent during the
+/// fault, that requests return to the agent, that open streams continue, and that the history of
+/// switches contains both switches.
+async fn fail_over(world: &mut World, fault: Fault) {
+    let node = with_node_agent(world).await;
+    let pod = fault.name();
+    world.run_pod(pod, OpenStreams::SCRIPT).await.unwrap();
+    let before = cluster_object(world).await;
+    let before = switches(&before["status"]);
+    let client = Client::new(world.kubeconfig());
+    client.time_until_success(TAKEOVER).await;
+    let mut through_agent = OpenStreams::start(world, pod, "agent").await;
+
+    let cause = fault.begin(world).await;
+    let took = client.time_until_success(TAKEOVER).await;
+    eprintln!("{pod}: a request that was sent {took:?} after the fault succeeded");
+    let kubectl = world.through();
+    kubectl.run(["get", "namespace", "default"]).await.unwrap();
+    wait_for_switch(world, Some(&node), fault.reason()).await;
+    let node_agent = format!("node agent on {node}");
+    assert_shown(world, &node_agent, fault.reason()).await;
+    let mut through_node_agent = OpenStreams::start(world, pod, "node-agent").await;
+    cause.end(world).await;
+
+    let after = wait_for_switch(world, None, AVAILABLE).await;
+    assert_shown(world, "agent", AVAILABLE).await;
+    assert_eq!(after[1]["node"], node.as_str());
+    assert_eq!(after[1]["reason"], fault.reason());
+    let kept = before.len().min(MAX_SWITCHES - 2);
+    assert_eq!(after[2..], before[..kept], "previous switches are missing");
+    through_node_agent.continue_streams(world, false).await;
+    through_agent
+        .continue_streams(world, fault.closes_streams())
+        .await;
+    has_tunnels(world, 2).await;
+    kubectl.run(["get", "namespace", "default"]).await.unwrap();
+    let delete = ["delete", "pod", pod, "--now", "--wait=false"];
+    world.direct().run(delete).await.unwrap();
+}
+
+pub(crate) async fn node_agent_replaces_agent_without_pods(world: &mut World) {
+    fail_over(world, Fault::NoPods).await;
+}
+
+pub(crate) async fn node_agent_replaces_partitioned_agent(world: &mut World) {
+    fail_over(world, Fault::Partition).await;
+}
+
+pub(crate) async fn node_agent_replaces_hung_agent(world: &mut World) {
+    fail_over(world, Fault::Hang).await;
+}
+
+pub(crate) async fn node_agent_replaces_agent_without_api_server(world: &mut World) {
+    fail_over(world, Fault::NoApiServer).await;
 }

@@ -6,6 +6,7 @@
     reason = "helper functions of tests fail by a panic"
 )]
 
+mod client;
 mod failover;
 mod replicas;
 mod revocation;
@@ -35,7 +36,10 @@ fn main() -> ExitCode {
             test!(revocation::deleted_token_closes_exec_logs_and_port_forward),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
             test!(replicas::requests_succeed_after_one_pod_is_deleted),
-            test!(failover::node_agent_serves_all_streams_while_the_agent_has_no_pods),
+            test!(failover::node_agent_replaces_agent_without_pods),
+            test!(failover::node_agent_replaces_partitioned_agent),
+            test!(failover::node_agent_replaces_hung_agent),
+            test!(failover::node_agent_replaces_agent_without_api_server),
         ],
         async || World::start(WorldOptions::Node).await,
     )
