@@ -7,6 +7,7 @@
 )]
 
 mod client;
+mod endpoint;
 mod failover;
 mod replicas;
 mod revocation;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
             test!(failover::node_agent_replaces_partitioned_agent),
             test!(failover::node_agent_replaces_hung_agent),
             test!(failover::node_agent_replaces_agent_without_api_server),
+            test!(endpoint::webhook_of_a_node_agent_pod_authenticates_only_existing_tokens),
         ],
         async || World::start(WorldOptions::Node).await,
     )
