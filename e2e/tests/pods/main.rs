@@ -7,6 +7,7 @@
 )]
 
 mod client;
+mod drain;
 mod endpoint;
 mod failover;
 mod replicas;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
             test!(failover::node_agent_replaces_hung_agent),
             test!(failover::node_agent_replaces_agent_without_api_server),
             test!(endpoint::webhook_of_a_node_agent_pod_authenticates_only_existing_tokens),
+            test!(drain::requests_continue_while_both_nodes_of_the_agent_are_drained_in_turn),
         ],
         async || World::start(WorldOptions::Node).await,
     )
