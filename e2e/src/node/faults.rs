@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{JoinError, Node};
@@ -52,7 +53,7 @@ impl Node {
     pub async fn pause_processes(&self, name: &str) -> Result<PausedProcesses, JoinError> {
         let found = self.processes(name);
         let paused = PausedProcesses(found);
-        paused.signal(Signal::STOP)?;
+        signal(&paused.0, Signal::STOP)?;
         eventually("the processes to stop", STOPPED, async || {
             let mut running = paused.0.iter().filter(|process| !is_stopped(**process));
             running.next().map_or(Ok(()), |process| {
@@ -66,6 +67,12 @@ impl Node {
             source,
         })?;
         Ok(paused)
+    }
+
+    /// Kills the processes of the node's pods that run the program `name`. The kernel closes their
+    /// connections. Kubernetes restarts the containers unless their pods are being deleted.
+    pub fn kill_processes(&self, name: &str) -> Result<(), JoinError> {
+        Ok(signal(&self.processes(name), Signal::KILL)?)
     }
 
     /// Returns the processes of the node's pods that run the program `name`.
@@ -90,24 +97,28 @@ impl PausedProcesses {
     pub const fn count(&self) -> usize {
         self.0.len()
     }
+}
 
-    fn signal(&self, signal: Signal) -> Result<(), ProgramError> {
-        for process in &self.0 {
-            kill_process(*process, signal).map_err(|source| ProgramError::Signal {
-                name: format!("process {}", process.as_raw_nonzero()),
-                source: source.into(),
-            })?;
+/// Sends a signal to processes. Skips processes that have ended.
+fn signal(processes: &[Pid], signal: Signal) -> Result<(), ProgramError> {
+    for process in processes {
+        match kill_process(*process, signal) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(source) => {
+                return Err(ProgramError::Signal {
+                    name: format!("process {}", process.as_raw_nonzero()),
+                    source: source.into(),
+                });
+            }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl Drop for PausedProcesses {
     fn drop(&mut self) {
-        for process in &self.0 {
-            // The error is ignored: the process may have ended.
-            let _ = kill_process(*process, Signal::CONT);
-        }
+        // The error is ignored: a destructor cannot return it.
+        let _ = signal(&self.0, Signal::CONT);
     }
 }
 

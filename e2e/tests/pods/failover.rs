@@ -53,30 +53,42 @@ async fn wait_for_switch(world: &World, node: Option<&str>, reason: &str) -> Vec
     switches(&status.await).to_vec()
 }
 
-/// Asserts that `drover cluster get` shows the agent in use, the time and the reason.
-async fn assert_shown(world: &World, agent: &str, reason: &str) {
-    let drover = world.admin.drover();
-    let page = drover.run(["cluster", "get", world.east.name()]).await;
-    let page = page.unwrap().stdout;
-    let connection = page.lines().find(|line| line.starts_with("Connection"));
-    let shown = connection.unwrap_or_default();
-    assert!(shown.contains(&format!(" {agent}, for ")), "{page}");
-    assert!(shown.ends_with(&format!("({reason})")), "{page}");
-    let history = page.split_once("Switches:").unwrap_or_default().1;
-    let newest = history.lines().nth(2).unwrap_or_default();
-    assert!(newest.contains(agent) && newest.contains(reason), "{page}");
+/// Waits until `drover cluster get` shows the agent in use, the time and the reason.
+async fn wait_until_shown(world: &World, agent: &str, reason: &str) {
+    let get = ["cluster", "get", world.east.name()];
+    eventually("the page of the cluster", SOON, async || {
+        let page = world.admin.drover().run(get).await.unwrap().stdout;
+        let connection = page.lines().find(|line| line.starts_with("Connection"));
+        let shown = connection.unwrap_or_default();
+        let history = page.split_once("Switches:").unwrap_or_default().1;
+        let newest = history.lines().nth(2).unwrap_or_default();
+        let matches = shown.contains(&format!(" {agent}, for "))
+            && shown.ends_with(&format!("({reason})"))
+            && newest.contains(agent)
+            && newest.contains(reason);
+        matches.then_some(()).ok_or(page)
+    })
+    .await
+    .unwrap();
 }
 
-/// Makes the node of the cluster a control-plane node, and waits until its node agent has a tunnel
-/// and the agent receives the requests. Returns the name of the node.
+/// Makes the node of the cluster a control-plane node, so that the server selects its node agent.
+/// Returns the name of the node.
 ///
 /// The node stays a control-plane node, because each change of the label replaces the pod of the node
 /// agent.
-pub(crate) async fn with_node_agent(world: &mut World) -> String {
+pub(crate) async fn make_control_plane(world: &World) -> String {
     let node = world.east.node.as_ref().unwrap().name().to_owned();
     let label = "node-role.kubernetes.io/control-plane=";
     let label = ["label", "node", &node, label, "--overwrite"];
     world.direct().run(label).await.unwrap();
+    node
+}
+
+/// Waits until the node agent of the control-plane node has a tunnel and the agent receives the
+/// requests. Returns the name of the node.
+pub(crate) async fn with_node_agent(world: &mut World) -> String {
+    let node = make_control_plane(world).await;
     wait_for(world, "the report of the node agent", |status| {
         let facts = &status["nodeFacts"][0];
         facts["controlPlane"] == true
@@ -122,12 +134,12 @@ async fn fail_over(world: &mut World, fault: Fault) {
     kubectl.run(["get", "namespace", "default"]).await.unwrap();
     wait_for_switch(world, Some(&node), fault.reason()).await;
     let node_agent = format!("node agent on {node}");
-    assert_shown(world, &node_agent, fault.reason()).await;
+    wait_until_shown(world, &node_agent, fault.reason()).await;
     let mut through_node_agent = OpenStreams::start(world, pod, "node-agent").await;
     cause.end(world).await;
 
     let after = wait_for_switch(world, None, AVAILABLE).await;
-    assert_shown(world, "agent", AVAILABLE).await;
+    wait_until_shown(world, "agent", AVAILABLE).await;
     assert_eq!(after[1]["node"], node.as_str());
     assert_eq!(after[1]["reason"], fault.reason());
     let kept = before.len().min(MAX_SWITCHES - 2);

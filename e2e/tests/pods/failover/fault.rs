@@ -1,16 +1,18 @@
 //! Faults of the agent.
 
-use drover_e2e::{DroppedPackets, PausedProcesses, World};
+use drover_e2e::{DroppedPackets, PausedProcesses, World, eventually};
 
+use super::SOON;
 use crate::replicas::agent;
 
+const PROGRAM: &str = "drover-agent";
 /// Number of the agent's pods.
 const REPLICAS: usize = 2;
 
 /// A fault of all pods of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The agent has no pods.
+    /// The agent's pods are killed, and the agent has no new pods.
     NoPods,
     /// Packets between the agent and the server are lost. The tunnels stay half-open.
     Partition,
@@ -60,8 +62,16 @@ impl Fault {
         match self {
             Self::NoPods => {
                 agent(world, "scale deployment/drover-agent --replicas=0").await;
-                let pods = "--selector=app.kubernetes.io/name=drover-agent";
-                agent(world, &format!("delete pods {pods} --now")).await;
+                let deletions = "get pods -o jsonpath={.items[*].metadata.deletionTimestamp}";
+                eventually("the deletion of the agent's pods", SOON, async || {
+                    let deletions = agent(world, deletions).await;
+                    let count = deletions.split_whitespace().count();
+                    (count == REPLICAS).then_some(()).ok_or(deletions)
+                })
+                .await
+                .unwrap();
+                // Without this, the agent would wait for the end of its open streams.
+                node.kill_processes(PROGRAM).unwrap();
                 Cause::NoPods
             }
             Self::Partition => {
@@ -69,7 +79,7 @@ impl Fault {
                 Cause::Packets(node.drop_packets_of_pods(server).unwrap())
             }
             Self::Hang => {
-                let paused = node.pause_processes("drover-agent").await.unwrap();
+                let paused = node.pause_processes(PROGRAM).await.unwrap();
                 assert_eq!(paused.count(), REPLICAS);
                 Cause::Processes(paused)
             }
