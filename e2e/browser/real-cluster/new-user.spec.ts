@@ -8,7 +8,8 @@ import type { BrowserContext, Page } from "@playwright/test";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { BrowserErrors, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
-import { providerUserTests } from "./provider-user.ts";
+import { makeControlPlane, nodeAgentTests } from "./node-agent.ts";
+import { type Environment, providerUserTests } from "./provider-user.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the new user";
@@ -182,6 +183,8 @@ test("page shows the disconnection and the reconnection of the agent without a r
   await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: CONNECT_TIMEOUT_MS });
   await page.getByRole("link", { name: "Clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: CONNECT_TIMEOUT_MS });
+  // The node agent registers while the next tests run.
+  await makeControlPlane(owner);
 });
 
 test("sign-out everywhere ends the session in a second browser", async ({ open }) => {
@@ -205,7 +208,7 @@ test("sign-in after an expired session returns to the page", async () => {
   expect(unprivilegedPage.url()).toBe(`${stage.url}/clusters/east?tab=later`);
 });
 
-providerUserTests({
+const environment: Environment = {
   cluster: CLUSTER,
   password: PASSWORD,
   browserErrors,
@@ -214,7 +217,10 @@ providerUserTests({
   owner: () => owner,
   browser: async () => (await newContext()).newPage(),
   counter,
-});
+};
+
+providerUserTests(environment);
+nodeAgentTests(environment);
 
 test("deletion of a cluster removes all Drover objects from the cluster", async () => {
   await openCluster();
