@@ -282,8 +282,8 @@ pub const SUITES: &[Suite] = &[
         cpu: 75,
         resources: &[Node],
         recorded: Recorded {
-            warm: 250,
-            cold: 280,
+            warm: 325,
+            cold: 355,
         },
         command: "\"$DROVER_CI\" tests --test pods",
         ..KUBERNETES
@@ -306,8 +306,8 @@ pub const SUITES: &[Suite] = &[
         cpu: 100,
         resources: &[Node, Browser],
         recorded: Recorded {
-            warm: 310,
-            cold: 370,
+            warm: 355,
+            cold: 415,
         },
         command: "\"$DROVER_CI\" tests --test browser",
         ..KUBERNETES
