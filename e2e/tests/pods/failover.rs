@@ -136,6 +136,10 @@ async fn fail_over(world: &mut World, fault: Fault) {
     let node_agent = format!("node agent on {node}");
     wait_until_shown(world, &node_agent, fault.reason()).await;
     let mut through_node_agent = OpenStreams::start(world, pod, "node-agent").await;
+    wait_for(world, "the reports of the node agent", |status| {
+        status["connection"]["reportingNode"] == node.as_str()
+    })
+    .await;
     cause.end(world).await;
 
     let after = wait_for_switch(world, None, AVAILABLE).await;
