@@ -243,7 +243,7 @@ impl Tunnels {
                     self.gone(&displaced);
                     displaced.tunnel.close(reason);
                 }
-                None => self.start_drain(&cluster, displaced),
+                None => self.start_drain(&cluster, &displaced),
             }
         }
         self.changed(&cluster);
@@ -264,7 +264,7 @@ impl Tunnels {
 
     /// Moves a detached tunnel to the draining tunnels. Closes the oldest draining tunnel of the cluster
     /// if there are too many.
-    fn start_drain(&self, cluster: &ClusterUid, entry: Arc<TunnelEntry>) {
+    fn start_drain(&self, cluster: &ClusterUid, entry: &Arc<TunnelEntry>) {
         let mut draining = self.0.draining.lock();
         let mut of_cluster = draining.iter().filter(|(uid, _)| uid == cluster);
         let oldest = of_cluster.next().map(|(_, oldest)| Arc::clone(oldest));
@@ -275,7 +275,7 @@ impl Tunnels {
                 .tunnel
                 .close("the cluster has too many tunnels with replaced keys");
         }
-        draining.push((cluster.clone(), Arc::clone(&entry)));
+        draining.push((cluster.clone(), Arc::clone(entry)));
         entry.start_drain();
     }
 
