@@ -12,9 +12,10 @@ use futures::StreamExt as _;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use kube::Api;
+use tokio::sync::mpsc;
 
 use super::client::{by, empty, get, open, send};
-use super::cluster::{Cluster, answer, fed};
+use super::cluster::{Attached, Cluster, answer, fed};
 use super::rig::{LIMIT, Rig, eventually, uid};
 
 fn named(name: &'static str) -> Cluster {
@@ -110,57 +111,65 @@ async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_its_strea
     );
 }
 
+/// A tunnel with an open watch.
+struct Watched {
+    tunnel: Attached,
+    feed: mpsc::Sender<Result<Frame<Bytes>, drover_tunnel::BoxError>>,
+    watch: http::Response<Incoming>,
+}
+
+/// Attaches a tunnel, and opens a watch through it.
+async fn watched(rig: &Rig) -> Watched {
+    let (feed, body) = fed();
+    let body = parking_lot::Mutex::new(Some(body));
+    let cluster = Cluster::new(move |_| {
+        let answer = http::Response::new(body.lock().take().unwrap());
+        async { answer }
+    });
+    let tunnel = cluster.attach(rig, "a", "r1").await;
+    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
+        .body(empty())
+        .unwrap();
+    let watch = open(rig.address, request).await;
+    Watched {
+        tunnel,
+        feed,
+        watch,
+    }
+}
+
 #[tokio::test]
 async fn tunnel_with_a_new_key_receives_new_requests_and_open_streams_stay_on_the_previous_tunnel()
 {
     let rig = Rig::new().await;
-    let (feed, body) = fed();
-    let body = parking_lot::Mutex::new(Some(body));
-    let first = Cluster::new(move |_| {
-        let answer = http::Response::new(body.lock().take().unwrap());
-        async { answer }
-    });
-    let first = first.attach(&rig, "a", "r1").await;
-    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
-        .body(empty())
-        .unwrap();
-    let mut watch = open(rig.address, request).await;
+    let mut first = watched(&rig).await;
     let _second = named("2").attach_with_next_key(&rig, "a", "r1").await;
     assert_eq!(rig.tunnels.connected(&uid("a")).len(), 1);
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/x").await.body, "2");
     tokio::time::sleep(Duration::from_secs(3)).await;
-    feed.send(Ok(Frame::data(Bytes::from("one"))))
-        .await
-        .unwrap();
-    let frame = tokio::time::timeout(LIMIT, watch.frame()).await.unwrap();
-    assert_eq!(frame.unwrap().unwrap().into_data().unwrap(), "one");
+    let one = Ok(Frame::data(Bytes::from("one")));
+    first.feed.send(one).await.unwrap();
+    let frame = tokio::time::timeout(LIMIT, first.watch.frame()).await;
+    let frame = frame.unwrap().unwrap().unwrap();
+    assert_eq!(frame.into_data().unwrap(), "one");
     assert!(rig.metrics.encode().unwrap().contains("drover_tunnels 2"));
     // After the end of its last stream, the previous tunnel closes.
-    drop(watch);
-    let closed = tokio::time::timeout(LIMIT, first.pair.tunnel.closed()).await;
+    drop(first.watch);
+    let closed = tokio::time::timeout(LIMIT, first.tunnel.pair.tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("a new key"));
 }
 
 #[tokio::test]
 async fn draining_tunnel_closes_when_its_agent_has_no_key() {
     let rig = Rig::new().await;
-    let (_feed, body) = fed();
-    let body = parking_lot::Mutex::new(Some(body));
-    let first = Cluster::new(move |_| {
-        let answer = http::Response::new(body.lock().take().unwrap());
-        async { answer }
-    });
-    let first = first.attach(&rig, "a", "r1").await;
-    let request = by(&rig.ann, "GET", "/k8s/clusters/a/api/v1/pods?watch=1")
-        .body(empty())
-        .unwrap();
-    let _watch = open(rig.address, request).await;
+    let first = watched(&rig).await;
+    let tunnel = &first.tunnel.pair.tunnel;
     let _second = named("2").attach_with_next_key(&rig, "a", "r1").await;
     rig.tunnels.retain(&uid("a"), |_| true, |_| true);
-    let open = tokio::time::timeout(Duration::from_secs(3), first.pair.tunnel.closed()).await;
+    let open = tokio::time::timeout(Duration::from_secs(3), tunnel.closed()).await;
     assert!(open.is_err());
     rig.tunnels.retain(&uid("a"), |_| true, |_| false);
-    let closed = tokio::time::timeout(LIMIT, first.pair.tunnel.closed()).await;
+    let closed = tokio::time::timeout(LIMIT, tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("no longer valid"));
 }
 
