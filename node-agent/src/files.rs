@@ -1,7 +1,7 @@
 //! The key of the node agent and the record of its registration, in a folder that survives a restart of
 //! the container.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,14 @@ impl Files {
             return Ok(());
         }
         let (from, to) = (self.0.join(NEXT_KEY), self.0.join(KEY));
-        fs::rename(&from, to).map_err(|source| failed("rename", from, source))
+        fs::rename(&from, to)
+            .and_then(|()| self.sync())
+            .map_err(|source| failed("rename", from, source))
+    }
+
+    /// Writes the entries of the folder to the disk.
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
     }
 
     fn key_or_create(&self, name: &str) -> Result<AgentKey, RegistrationError> {
@@ -120,6 +127,7 @@ impl Files {
         let unfinished = self.0.join(format!("{name}.new"));
         write_private(&unfinished, content)
             .and_then(|()| fs::rename(&unfinished, &path))
+            .and_then(|()| self.sync())
             .map_err(|source| failed("write", path, source))
     }
 }

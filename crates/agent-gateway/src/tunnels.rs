@@ -234,16 +234,20 @@ impl Tunnels {
             let usage = entries.usage(&agent.source);
             let entry = Arc::new(TunnelEntry::new(id, agent, tunnel, usage));
             let displaced = entries.take(Arc::clone(&entry));
+            // Before the lock is released, because the task of a detached tunnel removes the tunnel from
+            // the draining tunnels when the tunnel has closed.
+            for (displaced, reason) in &displaced {
+                if reason.is_none() {
+                    self.start_drain(&cluster, displaced);
+                }
+            }
             (entry, displaced)
         };
         self.0.metrics.tunnels.inc();
         for (displaced, reason) in displaced {
-            match reason {
-                Some(reason) => {
-                    self.gone(&displaced);
-                    displaced.tunnel.close(reason);
-                }
-                None => self.start_drain(&cluster, &displaced),
+            if let Some(reason) = reason {
+                self.gone(&displaced);
+                displaced.tunnel.close(reason);
             }
         }
         self.changed(&cluster);
@@ -282,13 +286,19 @@ impl Tunnels {
     /// Waits until the open streams of a draining tunnel have ended, and closes the tunnel. Returns
     /// immediately for other tunnels, which are closed.
     async fn drain(&self, entry: &TunnelEntry) {
-        entry.drain().await;
+        entry.close_when_idle().await;
         let mut draining = self.0.draining.lock();
         let before = draining.len();
         draining.retain(|(_, other)| other.id != entry.id);
         if draining.len() < before {
             self.gone(entry);
         }
+    }
+
+    /// Returns the attached tunnels of a cluster, oldest first.
+    fn entries(&self, cluster: &ClusterUid) -> Vec<Arc<TunnelEntry>> {
+        self.of(cluster)
+            .map_or_else(Vec::new, |entries| entries.entries())
     }
 
     /// Returns the draining tunnels of a cluster.
@@ -340,20 +350,20 @@ impl Tunnels {
         allowed: impl Fn(&AttachedAgent) -> bool,
         may_drain: impl Fn(&AttachedAgent) -> bool,
     ) {
-        let entries = self.of(cluster);
-        let entries = entries.iter().flat_map(|entries| entries.entries());
-        let invalid = entries.filter(|entry| !allowed(&entry.agent));
+        // First the attached tunnels, because an attached tunnel can become a draining tunnel.
+        let mut invalid = self.entries(cluster);
+        invalid.retain(|entry| !allowed(&entry.agent));
         let draining = self.draining(cluster).into_iter();
-        for entry in invalid.chain(draining.filter(|entry| !may_drain(&entry.agent))) {
+        invalid.extend(draining.filter(|entry| !may_drain(&entry.agent)));
+        for entry in invalid {
             entry.tunnel.close("the agent's key is no longer valid");
         }
     }
 
     /// Returns all healthy tunnels of a cluster, oldest first, with their agents.
     pub fn select_healthy(&self, cluster: &ClusterUid) -> Vec<(AttachedAgent, SelectedTunnel)> {
-        let entries = self.of(cluster);
-        let entries = entries.iter().flat_map(|entries| entries.entries());
-        entries
+        self.entries(cluster)
+            .into_iter()
             .filter(|entry| entry.health() == Health::Healthy)
             .map(|entry| (entry.agent.clone(), SelectedTunnel { entry }))
             .collect()
@@ -439,9 +449,9 @@ impl Tunnels {
 
     /// Closes all tunnels of a cluster. The agent logs the reason.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
-        let entries = self.of(cluster);
-        let entries = entries.iter().flat_map(|entries| entries.entries());
-        for entry in entries.chain(self.draining(cluster)) {
+        let mut entries = self.entries(cluster);
+        entries.extend(self.draining(cluster));
+        for entry in entries {
             entry.tunnel.close(reason);
         }
     }

@@ -39,8 +39,10 @@ use crate::status::StatusPublisher;
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Reason in the server's response if the Cluster exists but has no bound key.
 const NOT_REGISTERED: &str = "NotRegistered";
+/// Reason in the server's response if the key was replaced.
+const KEY_REPLACED: &str = "KeyReplaced";
 /// Reasons in the server's response if a different key is bound.
-const OTHER_KEY_BOUND: [&str; 2] = ["KeyReplaced", "ForeignKey"];
+const OTHER_KEY_BOUND: [&str; 2] = [KEY_REPLACED, "ForeignKey"];
 
 /// The reason why the agent has no tunnel: the agent cannot open a tunnel, or the tunnel closed
 /// with an error.
@@ -146,7 +148,7 @@ impl ServedTunnel {
 const NEW_KEY_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of tunnels with replaced keys. The server closes such a tunnel when its last request
 /// has ended.
-const MAX_REPLACED: usize = 4;
+const MAX_REPLACED_TUNNELS: usize = 4;
 
 /// The connection of one replica to the server.
 #[derive(Debug)]
@@ -210,8 +212,9 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
                 Ok(()) => ("TunnelClosed", "the server closed the tunnel".to_owned()),
                 Err(error) => (error.reason(), error.to_string()),
             };
-            // Register again only if the server has lost the registration.
-            trust_record = reason != NOT_REGISTERED;
+            // Register again only if the server has lost the registration, or if the agent has lost the
+            // key that the server has bound.
+            trust_record = reason != NOT_REGISTERED && reason != KEY_REPLACED;
             self.status.publish(false, reason, message);
         }
         for mut tunnel in replaced {
@@ -261,7 +264,7 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
                     pause = Duration::ZERO;
                     self.keys.finish();
                     replaced.retain(|tunnel| !tunnel.task.is_finished());
-                    if replaced.len() == MAX_REPLACED {
+                    if replaced.len() == MAX_REPLACED_TUNNELS {
                         replaced.pop_front();
                     }
                     replaced.push_back(std::mem::replace(&mut served, self.serve(tunnel)));

@@ -25,19 +25,21 @@ test("page shows the failover to a node agent and the return of the agent withou
     await expect(version, `the node agent on ${node} sends reports`).toHaveText(/^\d+\.\d+\.\d+$/);
   }
 
-  await scale(0);
-  const failedOver = new RegExp(`^${NODE_AGENT}, for ${AGE} \\(TunnelClosed\\)$`);
-  // The server records no switch in the first 30 s after its start.
-  await expect(value("Connection")).toHaveText(failedOver, { timeout: 40_000 });
-  await expect(value("Reports")).toHaveText(new RegExp(`^${NODE_AGENT}$`));
-  await expect(page.getByText(/so the server uses the node agent on simulated-control-plane-[123]/)).toBeVisible();
   const history = page.locator("section", { has: page.getByRole("heading", { name: "Switches between agents" }) });
   const switches = history.getByRole("listitem");
-  await expect(switches.first()).toHaveText(new RegExp(`^${AGE} ago: ${NODE_AGENT} \\(TunnelClosed\\)$`));
-  await expect(switches.nth(1)).toHaveText(new RegExp(`^${AGE} ago: agent \\(`));
-
-  // This request uses the tunnel of the node agent.
-  await scale(2);
+  try {
+    await scale(0);
+    const failedOver = new RegExp(`^${NODE_AGENT}, for ${AGE} \\(TunnelClosed\\)$`);
+    // The server records no switch in the first 30 s after its start.
+    await expect(value("Connection")).toHaveText(failedOver, { timeout: 40_000 });
+    await expect(value("Reports")).toHaveText(new RegExp(`^${NODE_AGENT}$`));
+    await expect(page.getByText(/so the server uses the node agent on simulated-control-plane-[123]/)).toBeVisible();
+    await expect(switches.first()).toHaveText(new RegExp(`^${AGE} ago: ${NODE_AGENT} \\(TunnelClosed\\)$`));
+    await expect(switches.nth(1)).toHaveText(new RegExp(`^${AGE} ago: agent \\(`));
+  } finally {
+    // This request uses the tunnel of the node agent.
+    await scale(2);
+  }
   const returned = new RegExp(`^agent, for ${AGE} \\(PreferredAgentAvailable\\)$`);
   await expect(value("Connection")).toHaveText(returned, { timeout: 40_000 });
   await expect(value("Reports")).toHaveText("agent");

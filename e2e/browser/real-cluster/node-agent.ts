@@ -13,7 +13,7 @@ const CONNECT_TIMEOUT_MS = 90_000;
 const STATE_TIMEOUT_MS = 60_000;
 
 interface Cluster {
-  readonly nodeAgents?: { readonly node: string; readonly verified: boolean }[];
+  readonly nodeAgents?: { readonly node: string; readonly keyBoundAt?: string }[];
 }
 
 /** Makes the only node of the cluster a control-plane node, so that the server selects its node agent. */
@@ -25,10 +25,12 @@ export function nodeAgentTests(environment: Environment): void {
   const { cluster } = environment;
 
   test("page shows since when and why a node agent replaces the agent", async () => {
+    // The waits for the registration, the failover and the return.
+    test.setTimeout(4 * CONNECT_TIMEOUT_MS);
     const [page, owner, administrator] = [environment.page(), environment.owner(), environment.administrator()];
     const registered = async () => {
       const read = await administrator.run(`drover cluster get ${cluster} --output json`);
-      return (JSON.parse(read) as Cluster).nodeAgents?.find((agent) => agent.verified)?.node;
+      return (JSON.parse(read) as Cluster).nodeAgents?.find((agent) => agent.keyBoundAt !== undefined)?.node;
     };
     await expect.poll(registered, { timeout: CONNECT_TIMEOUT_MS }).toBeDefined();
     const node = (await registered()) ?? "";

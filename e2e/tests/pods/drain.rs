@@ -58,7 +58,13 @@ async fn drain(world: &World, drained: &str, other: &str) {
     let running = format!("--field-selector=spec.nodeName={drained},status.phase=Running");
     let kubectl = world.direct();
     let words = ["--namespace=drover-node-agent", "get", "pods", &running];
-    let pods = kubectl.run(words.into_iter().chain(["-o", "name"])).await;
-    assert_eq!(pods.unwrap().stdout.lines().count(), 1);
+    let words = words.into_iter().chain(["-o", "name"]);
+    eventually("the pod of the node agent", SOON, async || {
+        let pods = kubectl.run(words.clone()).await;
+        let pods = pods.map_err(|error| error.to_string())?.stdout;
+        (pods.lines().count() == 1).then_some(()).ok_or(pods)
+    })
+    .await
+    .unwrap();
     kubectl.run(["uncordon", drained]).await.unwrap();
 }

@@ -7,9 +7,9 @@
 //! claim.
 //!
 //! The server deletes the claim of a key that the agent no longer has ([`release`]), and the hub's
-//! garbage collector deletes a claim with its Cluster. A second Cluster can take over a claim only if the first Cluster can no longer be bound
-//! to the key, see [`may_bind`]. Otherwise a concurrent registration of the first Cluster could
-//! still bind the key.
+//! garbage collector deletes a claim with its Cluster. A second Cluster can take over a claim only if
+//! the first Cluster can no longer be bound to the key, see [`may_bind`]. Otherwise a concurrent
+//! registration of the first Cluster could still bind the key.
 
 use std::fmt::Write as _;
 

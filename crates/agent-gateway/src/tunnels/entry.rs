@@ -65,22 +65,27 @@ impl Usage {
     /// Records a request. The first request after an idle time triggers probes without delay.
     fn record(&self) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last_used_ms.store(now, Ordering::Relaxed);
-        if self.idle.swap(false, Ordering::Relaxed) {
+        // Sequentially consistent with `wait_while_idle`, so that one side sees the other.
+        self.last_used_ms.store(now, Ordering::SeqCst);
+        if self.idle.swap(false, Ordering::SeqCst) {
             self.wake.notify_waiters();
         }
     }
 
     fn is_recent(&self) -> bool {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
+        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::SeqCst));
         Duration::from_millis(unused) < BUSY_FOR
     }
 
     /// Waits until the next request, but at most for [`IDLE_INTERVAL`].
     async fn wait_while_idle(&self) {
         let wake = self.wake.notified();
-        self.idle.store(true, Ordering::Relaxed);
+        self.idle.store(true, Ordering::SeqCst);
+        // A request before this store did not wake.
+        if self.is_recent() {
+            return;
+        }
         // The timeout is the interval of the probes.
         let _ = tokio::time::timeout(IDLE_INTERVAL, wake).await;
     }
@@ -133,7 +138,7 @@ impl TunnelEntry {
     }
 
     /// Closes the tunnel when its open streams have ended.
-    pub(super) async fn drain(&self) {
+    pub(super) async fn close_when_idle(&self) {
         let drained = async {
             // A request can have selected the tunnel without an open stream yet.
             loop {
@@ -149,8 +154,8 @@ impl TunnelEntry {
         }
     }
 
-    /// Probes the tunnel until it closes or drains. Calls `changed` with the health before and after every change
-    /// that affects the selection of tunnels.
+    /// Probes the tunnel until it closes or drains. Calls `changed` with the health before and after
+    /// every change that affects the selection of tunnels.
     pub(super) async fn probe(&self, changed: impl Fn(Health, Health)) {
         tokio::select! {
             reason = self.tunnel.closed() => {

@@ -157,6 +157,11 @@ async fn tunnel_with_a_new_key_receives_new_requests_and_open_streams_stay_on_th
     drop(first.watch);
     let closed = tokio::time::timeout(LIMIT, first.tunnel.pair.tunnel.closed()).await;
     assert!(closed.unwrap().to_string().contains("a new key"));
+    eventually("the tunnel is not counted", async || {
+        let metrics = rig.metrics.encode().unwrap();
+        metrics.contains("drover_tunnels 1").then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
