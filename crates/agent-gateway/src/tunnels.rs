@@ -14,6 +14,7 @@
 mod choice;
 mod client;
 mod cluster;
+mod draining;
 mod entry;
 mod report_call;
 mod source;
@@ -35,6 +36,7 @@ pub use self::client::ANSWER_BYTES;
 use self::client::TunnelService;
 use self::cluster::ClusterTunnels;
 pub use self::cluster::{ActiveAgent, SwitchReason};
+use self::draining::DrainingTunnels;
 use self::entry::TunnelEntry;
 pub use self::report_call::{ReportAnswer, ReportCallError};
 pub use self::source::{AttachedAgent, BoundKey, TunnelSource};
@@ -45,8 +47,6 @@ use drover_telemetry::Metrics;
 const MAX_AGENT_TUNNELS: usize = 8;
 /// Maximum number of tunnels of a cluster's node agents. A new tunnel replaces the oldest tunnel.
 const MAX_NODE_TUNNELS: usize = 3;
-/// Maximum number of draining tunnels of a cluster.
-const MAX_DRAINING: usize = MAX_TUNNELS;
 /// Maximum number of tunnels of a cluster.
 const MAX_TUNNELS: usize = MAX_AGENT_TUNNELS + MAX_NODE_TUNNELS;
 
@@ -113,9 +113,7 @@ struct Inner {
     /// Change counters of the clusters' tunnels. A watcher of a cluster subscribes to the counter
     /// of the cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
-    /// Tunnels with a replaced key, oldest first. Their open streams continue, and they receive no new
-    /// requests. A cluster has at most [`MAX_DRAINING`].
-    draining: Mutex<Vec<(ClusterUid, Arc<TunnelEntry>)>>,
+    draining: DrainingTunnels,
     budget: Arc<ServerBudget>,
     limits: Limits,
     metrics: Metrics,
@@ -195,7 +193,7 @@ impl Tunnels {
             next_id: AtomicU64::new(1),
             changed: watch::Sender::new(0),
             changed_in: Mutex::default(),
-            draining: Mutex::default(),
+            draining: DrainingTunnels::default(),
             budget,
             limits: Limits {
                 buffered_bytes: memory.one,
@@ -238,7 +236,7 @@ impl Tunnels {
             // the draining tunnels when the tunnel has closed.
             for (displaced, reason) in &displaced {
                 if reason.is_none() {
-                    self.start_drain(&cluster, displaced);
+                    self.0.draining.add(&cluster, displaced);
                 }
             }
             (entry, displaced)
@@ -257,7 +255,11 @@ impl Tunnels {
                 .probe(|before, after| tunnels.health_changed(&uid, &entry, before, after))
                 .await;
             tunnels.detach(&uid, entry.id);
-            tunnels.drain(&entry).await;
+            // Returns immediately if the tunnel is closed.
+            entry.close_when_idle().await;
+            if tunnels.0.draining.remove(entry.id) {
+                tunnels.gone(&entry);
+            }
         });
         AttachGuard {
             tunnels: self.clone(),
@@ -266,46 +268,10 @@ impl Tunnels {
         }
     }
 
-    /// Moves a detached tunnel to the draining tunnels. Closes the oldest draining tunnel of the cluster
-    /// if there are too many.
-    fn start_drain(&self, cluster: &ClusterUid, entry: &Arc<TunnelEntry>) {
-        let mut draining = self.0.draining.lock();
-        let mut of_cluster = draining.iter().filter(|(uid, _)| uid == cluster);
-        let oldest = of_cluster.next().map(|(_, oldest)| Arc::clone(oldest));
-        if let Some(oldest) = oldest
-            && of_cluster.count() + 1 >= MAX_DRAINING
-        {
-            oldest
-                .tunnel
-                .close("the cluster has too many tunnels with replaced keys");
-        }
-        draining.push((cluster.clone(), Arc::clone(entry)));
-        entry.start_drain();
-    }
-
-    /// Waits until the open streams of a draining tunnel have ended, and closes the tunnel. Returns
-    /// immediately for other tunnels, which are closed.
-    async fn drain(&self, entry: &TunnelEntry) {
-        entry.close_when_idle().await;
-        let mut draining = self.0.draining.lock();
-        let before = draining.len();
-        draining.retain(|(_, other)| other.id != entry.id);
-        if draining.len() < before {
-            self.gone(entry);
-        }
-    }
-
     /// Returns the attached tunnels of a cluster, oldest first.
     fn entries(&self, cluster: &ClusterUid) -> Vec<Arc<TunnelEntry>> {
         self.of(cluster)
             .map_or_else(Vec::new, |entries| entries.entries())
-    }
-
-    /// Returns the draining tunnels of a cluster.
-    fn draining(&self, cluster: &ClusterUid) -> Vec<Arc<TunnelEntry>> {
-        let draining = self.0.draining.lock();
-        let of_cluster = draining.iter().filter(|(uid, _)| uid == cluster);
-        of_cluster.map(|(_, entry)| Arc::clone(entry)).collect()
     }
 
     fn of(&self, cluster: &ClusterUid) -> Option<Arc<ClusterTunnels>> {
@@ -353,7 +319,7 @@ impl Tunnels {
         // First the attached tunnels, because an attached tunnel can become a draining tunnel.
         let mut invalid = self.entries(cluster);
         invalid.retain(|entry| !allowed(&entry.agent));
-        let draining = self.draining(cluster).into_iter();
+        let draining = self.0.draining.of(cluster).into_iter();
         invalid.extend(draining.filter(|entry| !may_drain(&entry.agent)));
         for entry in invalid {
             entry.tunnel.close("the agent's key is no longer valid");
@@ -450,7 +416,7 @@ impl Tunnels {
     /// Closes all tunnels of a cluster. The agent logs the reason.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
         let mut entries = self.entries(cluster);
-        entries.extend(self.draining(cluster));
+        entries.extend(self.0.draining.of(cluster));
         for entry in entries {
             entry.tunnel.close(reason);
         }

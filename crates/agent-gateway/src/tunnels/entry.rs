@@ -64,7 +64,7 @@ impl Default for Usage {
 impl Usage {
     /// Records a request. The first request after an idle time triggers probes without delay.
     fn record(&self) {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = self.now_ms();
         // Sequentially consistent with `wait_while_idle`, so that one side sees the other.
         self.last_used_ms.store(now, Ordering::SeqCst);
         if self.idle.swap(false, Ordering::SeqCst) {
@@ -72,9 +72,14 @@ impl Usage {
         }
     }
 
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
     fn is_recent(&self) -> bool {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let unused = now.saturating_sub(self.last_used_ms.load(Ordering::SeqCst));
+        let unused = self
+            .now_ms()
+            .saturating_sub(self.last_used_ms.load(Ordering::SeqCst));
         Duration::from_millis(unused) < BUSY_FOR
     }
 
