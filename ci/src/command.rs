@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::programs::{self, Selection, TestsError};
 use crate::report::{Outcome, Table};
-use crate::run::{print_failures, run as run_suites};
+use crate::run::{print_failures, print_unstable, run as run_suites};
 use crate::suite::Suite;
 use crate::suites::{RUN_MINUTES, SUITES, Unknown, choose};
 
@@ -107,6 +107,7 @@ fn suites(suites: Vec<Suite>) -> Result<(), CommandError> {
     };
     writeln!(out, "{table}").map_err(CommandError::Print)?;
     print_failures(&mut out, &folder(), &outcomes);
+    print_unstable(&mut out, &folder(), &outcomes);
     if !outcomes.iter().all(Outcome::has_passed) {
         return Err(CommandError::Suites);
     }

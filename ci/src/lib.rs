@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod programs;
+pub mod repeat;
 pub mod report;
 pub mod run;
 pub mod schedule;

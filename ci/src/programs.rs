@@ -8,11 +8,13 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 
 use serde_json::Value;
+
+use crate::repeat;
 
 /// The file in the log folder with the test programs of the workspace, as cargo prints them.
 pub const LIST: &str = "programs.json";
@@ -72,7 +74,7 @@ impl fmt::Display for TestsError {
             Self::Argument(argument) => write!(
                 formatter,
                 "unknown argument {argument}; use --lib, --bins, --test NAME, --package NAME, \
-                 --jobs NUMBER and, after `--`, arguments of the tests"
+                 --jobs NUMBER, --repeat and, after `--`, arguments of the tests"
             ),
             Self::NoMatch(argument) => write!(formatter, "no test program matches {argument}"),
             Self::Start { program, source } => {
@@ -92,6 +94,7 @@ pub struct Selection {
     tests: Vec<String>,
     packages: Vec<String>,
     jobs: usize,
+    is_repeated: bool,
     arguments: Vec<String>,
 }
 
@@ -111,6 +114,7 @@ impl Selection {
             match argument.as_str() {
                 "--lib" => selection.lib = true,
                 "--bins" => selection.bins = true,
+                "--repeat" => selection.is_repeated = true,
                 "--test" => selection.tests.push(value()?),
                 "--package" => selection.packages.push(value()?),
                 "--jobs" => {
@@ -200,11 +204,11 @@ pub fn run(selection: &Selection, folder: &Path) -> Result<Vec<PathBuf>, TestsEr
     let worker = || {
         let mut failed = Vec::new();
         while let Some(program) = next() {
-            let status = start(program, selection).map_err(|source| TestsError::Start {
+            let passed = start(program, selection).map_err(|source| TestsError::Start {
                 program: program.executable.clone(),
                 source,
             })?;
-            if !status.success() {
+            if !passed {
                 failed.push(program.executable.clone());
             }
         }
@@ -220,8 +224,9 @@ pub fn run(selection: &Selection, folder: &Path) -> Result<Vec<PathBuf>, TestsEr
     })
 }
 
-/// Runs a test program. Concurrent programs print their output when they have ended.
-fn start(program: &Program, selection: &Selection) -> io::Result<ExitStatus> {
+/// Runs a test program, and reports whether its tests passed. Concurrent programs print their output
+/// when they have ended.
+fn start(program: &Program, selection: &Selection) -> io::Result<bool> {
     use std::io::Write as _;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let title = format!(
@@ -230,23 +235,31 @@ fn start(program: &Program, selection: &Selection) -> io::Result<ExitStatus> {
         program.folder.display(),
         program.executable.display()
     );
-    let mut command = Command::new(&program.executable);
-    command
-        .args(&selection.arguments)
-        .current_dir(&program.folder)
-        // Cargo sets these variables for test programs.
-        .env("CARGO", cargo)
-        .env("CARGO_MANIFEST_DIR", &program.folder);
+    let command = || {
+        let mut command = Command::new(&program.executable);
+        command
+            .current_dir(&program.folder)
+            // Cargo sets these variables for test programs.
+            .env("CARGO", &cargo)
+            .env("CARGO_MANIFEST_DIR", &program.folder);
+        command
+    };
+    let mut first = command();
+    first.args(&selection.arguments);
     if selection.jobs == 1 {
-        io::stdout().write_all(title.as_bytes())?;
-        return command.status();
+        let mut out = io::stdout();
+        out.write_all(title.as_bytes())?;
+        if selection.is_repeated {
+            return repeat::run(first, command, &mut out);
+        }
+        return Ok(first.status()?.success());
     }
-    let output = command.output()?;
+    let output = first.output()?;
     let mut out = io::stdout().lock();
     out.write_all(title.as_bytes())?;
     out.write_all(&output.stderr)?;
     out.write_all(&output.stdout)?;
-    Ok(output.status)
+    Ok(output.status.success())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::repeat::UNSTABLE;
 use crate::report::{Outcome, Verdict};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::suite::Suite;
@@ -20,6 +21,12 @@ const TIMEOUT_CODES: [i32; 2] = [124, 137];
 
 /// The number of lines of a failed suite that are printed at the end of a run.
 const FAILURE_LINES: usize = 80;
+
+/// The number of lines of a panic that are printed at the end of a run.
+const PANIC_LINES: usize = 4;
+
+/// The number of panics of a failed suite that are printed at the end of a run.
+const SHOWN_PANICS: usize = 10;
 
 /// Runs the command of a suite, and writes the CPU time of its processes to the file `$2`.
 const WRAPPER: &str = r#"bash -euo pipefail -c "$1"; status=$?; times >"$2"; exit $status"#;
@@ -224,14 +231,36 @@ pub fn print_failures(out: &mut impl Write, folder: &Path, outcomes: &[Outcome])
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
         let last = &lines[lines.len().saturating_sub(FAILURE_LINES)..];
+        let panics = panics(&lines);
         say(
             out,
             &format!(
-                "== last lines of suite {}\n{}",
+                "== last lines of suite {}\n{}\n== panics of suite {}\n{}",
                 outcome.name,
-                last.join("\n")
+                last.join("\n"),
+                outcome.name,
+                panics.join("\n")
             ),
         );
+    }
+}
+
+/// Returns the first panics with their messages.
+fn panics<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let is_panic = |window: &&[&str]| window[0].contains(" panicked at ");
+    let found = lines.windows(PANIC_LINES).filter(is_panic);
+    found.take(SHOWN_PANICS).flatten().copied().collect()
+}
+
+/// Prints the names of the unstable tests of all suites.
+pub fn print_unstable(out: &mut impl Write, folder: &Path, outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        // A missing log has the reason in the verdict.
+        let text = fs::read(folder.join(format!("{}.log", outcome.name))).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        for line in text.lines().filter(|line| line.starts_with(UNSTABLE)) {
+            say(out, &format!("{}: {line}", outcome.name));
+        }
     }
 }
 
@@ -293,7 +322,8 @@ mod tests {
     fn last_lines_of_failed_suites_are_printed_again() {
         let folder = tempfile::tempdir().unwrap();
         let lines = "for line in $(seq 100); do echo line $line; done";
-        let fails = suite("fails", format!("{lines}; exit 1").leak());
+        let panic = "echo \"thread 'a' panicked at b:1:2:\"; echo reason";
+        let fails = suite("fails", format!("{panic}; {lines}; exit 1").leak());
         let passes = suite("passes", lines);
         let outcomes = run(vec![fails, passes], 2, folder.path(), &mut Vec::new()).unwrap();
         let mut out = Vec::new();
@@ -303,8 +333,21 @@ mod tests {
             out.starts_with("== last lines of suite fails\nline 21\n"),
             "{out}"
         );
-        assert!(out.ends_with("\nline 100\n"), "{out}");
+        let panics =
+            "\nline 100\n== panics of suite fails\nthread 'a' panicked at b:1:2:\nreason\n";
+        assert!(out.contains(panics), "{out}");
         assert!(!out.contains("passes"), "{out}");
+    }
+
+    #[test]
+    fn unstable_tests_are_named_at_the_end_of_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let passes = suite("passes", "echo 'unstable tests: a::b'");
+        let outcomes = run(vec![passes], 2, folder.path(), &mut Vec::new()).unwrap();
+        let mut out = Vec::new();
+        print_unstable(&mut out, folder.path(), &outcomes);
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out, "passes: unstable tests: a::b\n");
     }
 
     #[test]

@@ -233,7 +233,7 @@ pub const SUITES: &[Suite] = &[
             warm: 430,
             cold: 520,
         },
-        command: "\"$DROVER_CI\" tests --package server --test kubernetes -- --test-threads 5",
+        command: "\"$DROVER_CI\" tests --repeat --package server --test kubernetes -- --test-threads 5",
         ..KUBERNETES
     },
     // The tests of the test harness.
@@ -245,7 +245,7 @@ pub const SUITES: &[Suite] = &[
             warm: 130,
             cold: 170,
         },
-        command: "\"$DROVER_CI\" tests --package e2e --test kubernetes",
+        command: "\"$DROVER_CI\" tests --repeat --package e2e --test kubernetes",
         ..KUBERNETES
     },
     // The suite `pods` compares all kubectl commands with direct access, so this suite skips the
@@ -257,7 +257,7 @@ pub const SUITES: &[Suite] = &[
             warm: 320,
             cold: 330,
         },
-        command: "\"$DROVER_CI\" tests --test proxy -- \
+        command: "\"$DROVER_CI\" tests --repeat --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access",
         ..KUBERNETES
     },
@@ -270,7 +270,7 @@ pub const SUITES: &[Suite] = &[
             warm: 320,
             cold: 330,
         },
-        command: "DROVER_TEST_HUB=embedded \"$DROVER_CI\" tests --test proxy -- \
+        command: "DROVER_TEST_HUB=embedded \"$DROVER_CI\" tests --repeat --test proxy -- \
                   --skip proxied_objects_and_clients_match_direct_access \
                   --skip proxy_forwards_requests_while_the_hub_is_down --skip demoted_administrator",
         ..KUBERNETES
@@ -285,7 +285,7 @@ pub const SUITES: &[Suite] = &[
             warm: 325,
             cold: 355,
         },
-        command: "\"$DROVER_CI\" tests --test pods",
+        command: "\"$DROVER_CI\" tests --repeat --test pods",
         ..KUBERNETES
     },
     Suite {
@@ -297,7 +297,7 @@ pub const SUITES: &[Suite] = &[
             warm: 130,
             cold: 210,
         },
-        command: "\"$DROVER_CI\" tests --test install",
+        command: "\"$DROVER_CI\" tests --repeat --test install",
         ..KUBERNETES
     },
     Suite {
@@ -309,14 +309,14 @@ pub const SUITES: &[Suite] = &[
             warm: 355,
             cold: 415,
         },
-        command: "\"$DROVER_CI\" tests --test browser",
+        command: "\"$DROVER_CI\" tests --repeat --test browser",
         ..KUBERNETES
     },
     Suite {
         name: "simulated",
         cpu: 60,
         recorded: Recorded::always(50),
-        command: "\"$DROVER_CI\" tests --test simulated",
+        command: "\"$DROVER_CI\" tests --repeat --test simulated",
         ..KUBERNETES
     },
     Suite {

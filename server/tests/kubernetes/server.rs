@@ -100,7 +100,9 @@ impl Server {
     }
 
     /// Returns the password of the first administrator if this server created the administrator.
+    /// The rights of the administrator need the built-in roles, so they exist afterwards.
     pub(crate) async fn first_password(&self) -> String {
+        self.wait_for_built_in_roles().await;
         let path = self.folder.path().join("first-password");
         for _ in 0..100 {
             if let Ok(text) = std::fs::read_to_string(&path)
@@ -221,7 +223,6 @@ impl Server {
     /// Logs in as the first administrator of a new hub. Returns the session token.
     pub(crate) async fn administrator(&self) -> String {
         let first = self.first_password().await;
-        self.wait_for_built_in_roles().await;
         self.first_login("admin", &first).await
     }
 
