@@ -20,6 +20,7 @@ pub mod cluster_state;
 pub mod conditions;
 pub mod drift;
 pub mod endpoint;
+pub mod fleet;
 pub mod group;
 pub mod ids;
 pub mod kinds;
