@@ -20,6 +20,7 @@ pub mod cluster_state;
 pub mod conditions;
 pub mod drift;
 pub mod endpoint;
+pub mod gitops;
 pub mod fleet;
 pub mod group;
 pub mod ids;

@@ -1,5 +1,7 @@
-//! Installs and upgrades Drover's CustomResourceDefinitions on the hub. Never downgrades a
-//! definition.
+//! Installs and upgrades the CustomResourceDefinitions of Drover's kinds and of Fleet's kinds on the
+//! hub. Never downgrades a definition, and never changes a definition that Fleet installed.
+
+mod fleet;
 
 use std::time::Duration;
 
@@ -64,9 +66,15 @@ pub enum InstallError {
 /// Installs or upgrades every definition, and waits until the hub serves the kinds.
 pub async fn install(client: &Client) -> Result<(), InstallError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let installed = definitions().into_iter().map(async |definition| {
+    let own = definitions()
+        .into_iter()
+        .map(|kind| (kind, Present::Replaced));
+    let of_fleet = fleet::definitions()
+        .into_iter()
+        .map(|kind| (kind, Present::Kept));
+    let installed = own.chain(of_fleet).map(async |(definition, present)| {
         let name = definition.name_any();
-        let stored = install_one(&api, definition).await?;
+        let stored = install_one(&api, definition, present).await?;
         if is_established(&stored) {
             return Ok(());
         }
@@ -76,10 +84,20 @@ pub async fn install(client: &Client) -> Result<(), InstallError> {
     Ok(())
 }
 
+/// The rule for a stored definition without the annotation of this server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Present {
+    /// The server replaces the definition.
+    Replaced,
+    /// The server keeps the definition, because Fleet's chart installed it.
+    Kept,
+}
+
 /// Writes a definition and returns the stored definition.
 async fn install_one(
     api: &Api<CustomResourceDefinition>,
     mut definition: CustomResourceDefinition,
+    present: Present,
 ) -> Result<CustomResourceDefinition, InstallError> {
     let name = definition.name_any();
     definition
@@ -89,7 +107,13 @@ async fn install_one(
     let mut attempt = 1;
     loop {
         let stored = call("read a kind's definition", api.get_opt(&name)).await?;
-        refuse_newer(&name, stored.as_ref())?;
+        if let Some(stored) = &stored {
+            refuse_newer(&name, stored)?;
+            let is_foreign = !stored.annotations().contains_key(REVISION_ANNOTATION);
+            if is_foreign && present == Present::Kept {
+                return Ok(stored.clone());
+            }
+        }
         // With the resource version of the checked definition, a concurrent write of a newer server
         // causes a conflict.
         definition.metadata.resource_version = stored.and_then(|s| s.metadata.resource_version);
@@ -105,8 +129,8 @@ async fn install_one(
 
 /// Rejects a stored definition of a newer server version, because an older schema can drop fields
 /// of stored objects.
-fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
-    let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {
+fn refuse_newer(name: &str, stored: &CustomResourceDefinition) -> Result<(), InstallError> {
+    let Some(text) = stored.annotations().get(REVISION_ANNOTATION) else {
         return Ok(());
     };
     match text.parse::<u32>() {
@@ -154,12 +178,12 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "ZW6c+tXEILTV+EWgEJ7AcHYPtfklEdi/qeynDH3s8kU=";
+    const DIGEST: &str = "rscO05RRuJAA3c4XxeqwsOZn2HSqj29Qv+EHFZ0weGY=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {
         use base64::Engine as _;
-        let text = serde_json::to_vec(&definitions()).unwrap();
+        let text = serde_json::to_vec(&(definitions(), fleet::definitions())).unwrap();
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &text);
         let digest = base64::engine::general_purpose::STANDARD.encode(digest);
         assert_eq!(
@@ -182,9 +206,8 @@ mod tests {
             stored.metadata.annotations = revision
                 .clone()
                 .map(|text| [(REVISION_ANNOTATION.to_owned(), text)].into());
-            let result = refuse_newer("clusters", Some(&stored));
+            let result = refuse_newer("clusters", &stored);
             assert_eq!(result.is_err(), refused, "{revision:?}");
         }
-        assert!(refuse_newer("clusters", None).is_ok());
     }
 }
