@@ -1,0 +1,101 @@
+//! Helm values, which Fleet stores in Secrets beside the objects.
+
+use std::collections::BTreeMap;
+
+use drover_api::fleet::{Bundle, BundleDeploymentOptions, HelmOptions};
+use k8s_openapi::ByteString;
+use serde_json::Value;
+
+use super::go_json;
+use super::sha256_hex;
+
+/// The Helm values of a bundle.
+///
+/// The type implements no `Debug`, because values can contain passwords.
+pub struct BundleValues {
+    /// Hash of `data`, for `spec.valuesHash`. Empty if the bundle has no values.
+    pub hash: String,
+    /// Data of the Secret: `values.yaml`, and an entry for each target with values.
+    pub data: BTreeMap<String, ByteString>,
+}
+
+/// The Helm values of a bundle deployment.
+///
+/// The type implements no `Debug`, because values can contain passwords.
+pub struct DeploymentValues {
+    /// Hash of the values, for `spec.valuesHash`. Empty if the deployment has no values.
+    pub hash: String,
+    /// Entry `values` of the Secret.
+    pub values: Vec<u8>,
+    /// Entry `stagedValues` of the Secret.
+    pub staged_values: Vec<u8>,
+}
+
+/// Returns the Helm values of a bundle and of its targets. Targets must have names.
+#[must_use]
+pub fn bundle_values(bundle: &Bundle) -> BundleValues {
+    let mut data = BTreeMap::new();
+    if let Some(json) = json(bundle.spec.options.helm.as_ref()) {
+        data.insert("values.yaml".to_owned(), ByteString(json));
+    }
+    for target in &bundle.spec.targets {
+        if let Some(json) = json(target.options.helm.as_ref()) {
+            data.insert(target.name.clone(), ByteString(json));
+        }
+    }
+    let hash = if data.is_empty() {
+        String::new()
+    } else {
+        sha256_hex(go_json::to_string(&data).as_bytes())
+    };
+    BundleValues { hash, data }
+}
+
+/// Removes the Helm values from a bundle.
+pub fn clear_bundle_values(bundle: &mut Bundle) {
+    let targets = bundle.spec.targets.iter_mut();
+    let options = targets.map(|target| &mut target.options);
+    for options in options.chain([&mut bundle.spec.options]) {
+        if let Some(helm) = &mut options.helm {
+            helm.values = None;
+            helm.values_files = Vec::new();
+        }
+    }
+}
+
+/// Returns the Helm values of a deployment's options and staged options.
+#[must_use]
+pub fn deployment_values(
+    options: &BundleDeploymentOptions,
+    staged: &BundleDeploymentOptions,
+) -> DeploymentValues {
+    let values = json(options.helm.as_ref()).unwrap_or_default();
+    let staged_values = json(staged.helm.as_ref()).unwrap_or_default();
+    let hash = if values.is_empty() && staged_values.is_empty() {
+        String::new()
+    } else {
+        sha256_hex(&[values.as_slice(), &staged_values].concat())
+    };
+    DeploymentValues {
+        hash,
+        values,
+        staged_values,
+    }
+}
+
+/// Removes the Helm values from options.
+pub fn clear_deployment_values(options: &mut BundleDeploymentOptions) {
+    if let Some(helm) = &mut options.helm {
+        helm.values = None;
+    }
+}
+
+/// Returns the JSON of values, or nothing if there are no values.
+fn json(helm: Option<&HelmOptions>) -> Option<Vec<u8>> {
+    let mut values = helm?.values.clone()?;
+    if values.is_null() || values.as_object().is_some_and(serde_json::Map::is_empty) {
+        return None;
+    }
+    go_json::numbers_as_floats(&mut values);
+    Some(go_json::to_string::<Value>(&values).into_bytes())
+}
