@@ -1,3 +1,26 @@
 //! Bundles from repositories: fleet.yaml, and the files beside it.
+//!
+//! [`read_repository`] finds the bundles of a GitRepo in the files of a commit. A bundle can need
+//! charts that are not in the repository: the caller fetches [`BundleDraft::charts`], and
+//! [`BundleDraft::finish`] adds the files.
 
+mod bundle;
+mod charts;
+mod document;
+mod glob;
+mod ignore;
+mod numbers;
+mod scan;
+mod tree;
 pub(crate) mod yaml;
+
+pub use bundle::{BundleDraft, ReadError};
+pub use charts::{Chart, FetchedFiles, may_send_credential};
+pub use document::{FleetYaml, FleetYamlError};
+pub use glob::PatternError;
+pub use scan::read_repository;
+pub use tree::{Limits, Tree, TreeError};
+pub use yaml::YamlError;
+
+#[cfg(test)]
+mod tests;

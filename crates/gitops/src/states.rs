@@ -1,1 +1,5 @@
-//! TODO
+//! States of deployments and their roll-ups.
+
+mod state;
+
+pub use state::State;

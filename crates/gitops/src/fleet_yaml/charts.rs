@@ -1,0 +1,146 @@
+//! Charts that are not in the repository.
+
+use std::collections::BTreeMap;
+
+use drover_api::fleet::HelmOptions;
+use regex::Regex;
+use serde_json::Value;
+
+use super::tree::{Tree, base_name, join};
+use super::{ReadError, yaml};
+use crate::ids::sha256_hex;
+
+/// Files that a caller fetched, by path. The paths are relative to the chart's folder.
+pub type FetchedFiles = BTreeMap<String, Vec<u8>>;
+
+/// A chart, or the dependencies of a chart, that a caller must fetch for a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Chart {
+    /// A chart outside of the repository. The files are the content of the chart's archive.
+    Remote {
+        /// Folder of the files in the bundle.
+        folder: String,
+        /// URL of a Helm repository or an OCI registry. Empty if `chart` is a URL.
+        repo: String,
+        /// Name of the chart, or a URL for `go-getter`.
+        chart: String,
+        /// Version or semver constraint.
+        version: String,
+    },
+    /// Dependencies of a chart in the repository. The files are `charts/…` and `Chart.lock`.
+    Dependencies {
+        /// Folder of the chart in the bundle. Empty for the bundle's folder.
+        folder: String,
+    },
+}
+
+impl Chart {
+    /// Returns the folder of the fetched files in the bundle.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        let (Self::Remote { folder, .. } | Self::Dependencies { folder }) = self;
+        folder
+    }
+}
+
+/// Reports whether the Helm credential of a GitRepo may be sent for a chart.
+///
+/// `regex` is `spec.helmRepoURLRegex`. It must match from the start of the URL. Without it, no
+/// credential is sent.
+///
+/// # Errors
+///
+/// The regular expression is not valid.
+pub fn may_send_credential(regex: &str, repo: &str, chart: &str) -> Result<bool, regex::Error> {
+    if regex.is_empty() {
+        return Ok(false);
+    }
+    // The expression is compiled alone first, so that it cannot close the group below.
+    Regex::new(regex)?;
+    let anchored = Regex::new(&format!("^(?:{regex})"))?;
+    Ok(anchored.is_match(if repo.is_empty() { chart } else { repo }))
+}
+
+/// Returns the chart if its files are not in the folder of the bundle.
+pub(super) fn remote(
+    tree: &Tree,
+    folder: &str,
+    helm: &HelmOptions,
+) -> Result<Option<Chart>, ReadError> {
+    if helm.chart.is_empty() && helm.repo.is_empty() {
+        return Ok(None);
+    }
+    if helm.repo.is_empty() && !is_url(&helm.chart) {
+        let path = join(folder, &helm.chart)?;
+        if tree.has_folder(&path) {
+            return Ok(None);
+        }
+        if tree.file(&path).is_none() {
+            let (folder, chart) = (folder.to_owned(), helm.chart.clone());
+            return Err(ReadError::NoChart { folder, chart });
+        }
+        return Ok(None);
+    }
+    let HelmOptions {
+        chart,
+        repo,
+        version,
+        ..
+    } = helm.clone();
+    let hash = sha256_hex(format!("{chart}:{repo}:{version}").as_bytes());
+    Ok(Some(Chart::Remote {
+        folder: format!(".chart/{hash}"),
+        repo,
+        chart,
+        version,
+    }))
+}
+
+/// Reports whether a chart is the URL of an archive, a git repository or an OCI artifact.
+fn is_url(chart: &str) -> bool {
+    let hosts = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+    let forced = ["git::", "ssh::", "http::", "https::"];
+    let is_scp = chart
+        .split_once(':')
+        .is_some_and(|(user, path)| user.contains('@') && !path.is_empty());
+    chart.contains("://")
+        || hosts
+            .iter()
+            .chain(&forced)
+            .any(|start| chart.starts_with(start))
+        || is_scp
+}
+
+/// Returns the charts in the files of a bundle whose dependencies are not complete.
+pub(super) fn dependencies(files: &BTreeMap<String, Vec<u8>>) -> Vec<Chart> {
+    let charts = files
+        .iter()
+        .filter(|(path, _)| base_name(path) == "Chart.yaml");
+    charts
+        .filter_map(|(path, data)| {
+            let folder = path.strip_suffix("Chart.yaml")?.trim_end_matches('/');
+            let document = yaml::object(std::str::from_utf8(data).ok()?).ok()?;
+            let list = document.get("dependencies").and_then(Value::as_array)?;
+            let is_missing = list
+                .iter()
+                .filter_map(|it| it.get("name")?.as_str())
+                .any(|name| {
+                    let start = if folder.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{folder}/")
+                    };
+                    let (chart, archive) = (
+                        format!("{start}charts/{name}/"),
+                        format!("{start}charts/{name}-"),
+                    );
+                    !files
+                        .keys()
+                        .any(|path| path.starts_with(&chart) || path.starts_with(&archive))
+                });
+            is_missing.then(|| Chart::Dependencies {
+                folder: folder.to_owned(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,323 @@
+use std::collections::BTreeMap;
+
+use drover_api::fleet::{Bundle, GitRepo};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn tree(files: &[(&str, &str)]) -> Tree {
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+    Tree::new(files.collect(), &Limits::default()).unwrap()
+}
+
+fn repo(spec: Value) -> GitRepo {
+    let mut repo = GitRepo {
+        spec: serde_json::from_value(spec).unwrap(),
+        ..GitRepo::default()
+    };
+    repo.metadata.name = Some("repo".to_owned());
+    repo.metadata.namespace = Some("fleet-default".to_owned());
+    repo
+}
+
+fn drafts(spec: Value, files: &[(&str, &str)]) -> Result<Vec<BundleDraft>, ReadError> {
+    read_repository(&repo(spec), &tree(files), &Limits::default())
+}
+
+fn bundles(spec: Value, files: &[(&str, &str)]) -> Vec<Bundle> {
+    let drafts = drafts(spec, files).unwrap().into_iter();
+    drafts
+        .map(|draft| draft.finish(&BTreeMap::new()).unwrap())
+        .collect()
+}
+
+fn names(bundles: &[Bundle]) -> Vec<&str> {
+    bundles
+        .iter()
+        .map(|bundle| bundle.metadata.name.as_deref().unwrap())
+        .collect()
+}
+
+fn resources(bundle: &Bundle) -> Vec<&str> {
+    bundle
+        .spec
+        .resources
+        .iter()
+        .map(|resource| resource.name.as_str())
+        .collect()
+}
+
+fn error(spec: Value, files: &[(&str, &str)]) -> String {
+    drafts(spec, files).unwrap_err().to_string()
+}
+
+#[test]
+fn folder_with_fleet_yaml_is_a_bundle_of_its_own() {
+    let files = [
+        ("a/x.yaml", "a: 1"),
+        ("a/b/fleet.yaml", "name: inner"),
+        ("a/b/y.yaml", "b: 1"),
+        ("c/z.yaml", "c: 1"),
+    ];
+    let found = bundles(json!({ "paths": ["a", "/c/"] }), &files);
+    assert_eq!(names(&found), ["repo-a", "inner", "repo-c"]);
+    assert_eq!(resources(&found[0]), ["b/fleet.yaml", "b/y.yaml", "x.yaml"]);
+    assert_eq!(resources(&found[1]), ["y.yaml"]);
+}
+
+#[test]
+fn paths_can_have_patterns() {
+    let files = [
+        ("apps/a/x.yaml", ""),
+        ("apps/b/x.yaml", ""),
+        ("other/x.yaml", ""),
+    ];
+    assert_eq!(
+        names(&bundles(json!({ "paths": ["apps/[a-z]"] }), &files)),
+        ["repo-apps-a", "repo-apps-b"]
+    );
+    assert!(error(json!({ "paths": ["apps/["] }), &files).contains("\"[\""));
+    assert!(error(json!({ "paths": ["none/*"] }), &files).contains("spec.paths"));
+    assert!(error(json!({ "paths": ["../other"] }), &files).contains("leaves the repository"));
+}
+
+#[test]
+fn driven_scan_reads_only_the_named_folders_and_files() {
+    let files = [
+        ("a/prod.yaml", "defaultNamespace: prod"),
+        ("a/x.yaml", ""),
+        ("a/b/fleet.yaml", ""),
+        ("c/y.yaml", ""),
+    ];
+    let spec = json!({ "bundles": [{ "base": "a", "options": "prod.yaml" }, { "base": "c" }] });
+    let found = bundles(spec, &files);
+    assert_eq!(names(&found), ["repo-a-prod", "repo-c"]);
+    assert_eq!(found[0].spec.options.default_namespace, "prod");
+    assert_eq!(resources(&found[0]), ["b/fleet.yaml", "x.yaml"]);
+    assert!(
+        error(
+            json!({ "bundles": [{ "base": "a", "options": "no.yaml" }] }),
+            &files
+        )
+        .contains("a/no.yaml")
+    );
+    assert!(error(json!({ "bundles": [{ "base": "no" }] }), &files).contains("\"no\""));
+}
+
+#[test]
+fn hidden_and_ignored_files_are_not_in_the_bundle() {
+    let files = [
+        (".fleetignore", "*.md  \n# comment\n\ntests/*\n"),
+        ("README.md", ""),
+        (".hidden/x.yaml", ""),
+        ("tests/x.yaml", ""),
+        ("sub/tests/y.yaml", ""),
+        ("sub/.fleetignore", "z.yaml"),
+        ("sub/z.yaml", ""),
+        ("z.yaml", ""),
+        ("sub/a.md", ""),
+        ("sub/keep.yaml", ""),
+    ];
+    let found = bundles(json!({}), &files);
+    assert_eq!(resources(&found[0]), ["sub/keep.yaml", "z.yaml"]);
+}
+
+#[test]
+fn values_files_merge_over_values_and_are_not_resources() {
+    let files = [
+        (
+            "fleet.yaml",
+            "helm:\n  chart: chart\n  values: {a: 1, b: {c: 1}}\n  valuesFiles: [v.yaml]\ntargetCustomizations:\n- clusterName: x\n  helm:\n    valuesFiles: [chart/w.yaml]\n",
+        ),
+        ("v.yaml", "b: {d: 2}"),
+        ("chart/Chart.yaml", "name: chart"),
+        ("chart/w.yaml", "e: 5"),
+    ];
+    let found = bundles(json!({}), &files);
+    let spec = &found[0].spec;
+    let helm = spec.options.helm.as_ref().unwrap();
+    assert_eq!(
+        helm.values,
+        Some(json!({ "a": 1, "b": { "c": 1, "d": 2 } }))
+    );
+    let custom = spec.targets[0].options.helm.as_ref().unwrap();
+    assert_eq!(
+        (custom.chart.as_str(), &custom.values),
+        ("chart", &Some(json!({ "e": 5 })))
+    );
+    assert_eq!(resources(&found[0]), ["chart/Chart.yaml"]);
+}
+
+#[test]
+fn remote_charts_are_listed_and_inserted() {
+    let files = [(
+        "fleet.yaml",
+        "helm:\n  repo: https://charts.example\n  chart: c\n  version: 1.10\n",
+    )];
+    let draft = drafts(json!({}), &files).unwrap().remove(0);
+    let [
+        chart @ Chart::Remote {
+            folder, version, ..
+        },
+    ] = draft.charts()
+    else {
+        panic!("{:?}", draft.charts());
+    };
+    assert_eq!(version, "1.1");
+    let (chart, folder) = (chart.clone(), folder.clone());
+    assert!(draft.clone().finish(&BTreeMap::new()).is_err());
+    let fetched = |path: &str| {
+        BTreeMap::from([(
+            chart.clone(),
+            BTreeMap::from([(path.to_owned(), b"x".to_vec())]),
+        )])
+    };
+    assert!(draft.clone().finish(&fetched("../x")).is_err());
+    let bundle = draft.finish(&fetched("c/Chart.yaml")).unwrap();
+    assert_eq!(resources(&bundle), [format!("{folder}/c/Chart.yaml")]);
+}
+
+#[test]
+fn missing_chart_and_missing_dependencies_are_reported() {
+    let files = [("fleet.yaml", "helm: {chart: ./no}"), ("x.yaml", "")];
+    assert!(error(json!({}), &files).contains("./no"));
+    let files = [
+        (
+            "Chart.yaml",
+            "dependencies: [{name: d, repository: https://r}]",
+        ),
+        ("x.yaml", ""),
+    ];
+    let draft = drafts(json!({}), &files).unwrap().remove(0);
+    assert_eq!(
+        draft.charts(),
+        [Chart::Dependencies {
+            folder: String::new()
+        }]
+    );
+}
+
+#[test]
+fn credentials_are_sent_only_to_urls_that_match_from_the_start() {
+    let sent = |regex, repo| may_send_credential(regex, repo, "chart").unwrap();
+    assert!(!sent("", "https://a.example"));
+    assert!(sent("https://a\\.example/", "https://a.example/x"));
+    assert!(!sent(
+        "https://a\\.example/",
+        "https://b.example/?https://a.example/"
+    ));
+    assert!(!sent(
+        "https://x/|https://a.example",
+        "https://b/https://a.example"
+    ));
+    assert!(may_send_credential("a)|(b", "", "b").is_err());
+}
+
+#[test]
+fn errors_name_the_field() {
+    let field = |yaml: &str| FleetYaml::parse(yaml.as_bytes()).unwrap_err().to_string();
+    assert!(field("helm: {timeoutSeconds: abc}").starts_with("helm.timeoutSeconds:"));
+    assert!(
+        field("targetCustomizations: [{}, {helm: {force: abc}}]")
+            .starts_with("targetCustomizations[1].helm.force:")
+    );
+    assert!(field("helm: {values: [1]}").starts_with("helm.values:"));
+    assert!(field("rolloutStrategy: {partitions: 1}").starts_with("rolloutStrategy.partitions:"));
+    assert!(field("dependsOn: [{}]").starts_with("dependsOn[0]:"));
+    assert!(field("dependsOn: [{name: a, acceptedStates: [Good]}]").contains("Good"));
+    assert!(field("name: A_b").starts_with("name:"));
+    assert!(field("a: [").contains("YAML"));
+    assert!(field("- a").contains("object"));
+}
+
+#[test]
+fn numbers_and_booleans_become_texts_where_texts_are_needed() {
+    let yaml = "labels: {a: 1, b: true, c: 1.50}\nhelm: {version: 2, values: {n: 1, t: true}}\nnamespaceLabels: {force: true}\nrolloutStrategy: {maxUnavailable: 3, partitions: [{maxUnavailable: 10%}]}\n";
+    let read = FleetYaml::parse(yaml.as_bytes()).unwrap();
+    assert_eq!(
+        json!(read.labels),
+        json!({ "a": "1", "b": "true", "c": "1.5" })
+    );
+    let helm = read.spec.options.helm.unwrap();
+    assert_eq!(helm.version, "2");
+    assert_eq!(helm.values, Some(json!({ "n": 1, "t": true })));
+    assert_eq!(read.spec.options.namespace_labels["force"], "true");
+    assert!(
+        read.spec
+            .rollout_strategy
+            .unwrap()
+            .max_unavailable
+            .is_some()
+    );
+}
+
+#[test]
+fn bundles_with_the_same_name_are_an_error() {
+    let files = [
+        ("a/fleet.yaml", "name: n"),
+        ("a/x.yaml", ""),
+        ("b/fleet.yaml", "name: n"),
+        ("b/x.yaml", ""),
+    ];
+    let text = error(json!({}), &files);
+    assert!(text.contains("\"a\"") && text.contains("\"b\""), "{text}");
+}
+
+#[test]
+fn large_bundles_are_compressed() {
+    let large = "a".repeat(999_000);
+    let found = bundles(json!({}), &[("x.yaml", &large)]);
+    assert_eq!(found[0].spec.resources[0].encoding, "");
+    let large = "a".repeat(1_000_000);
+    let found = bundles(json!({}), &[("x.yaml", &large)]);
+    assert_eq!(found[0].spec.resources[0].encoding, "base64+gz");
+}
+
+#[test]
+fn trees_with_paths_outside_or_over_limits_are_rejected() {
+    let limits = Limits {
+        files: 2,
+        bytes: 10,
+        depth: 3,
+        bundles: 1,
+    };
+    let new = |files: &[(&str, usize)]| {
+        let files = files
+            .iter()
+            .map(|(path, size)| ((*path).to_owned(), vec![b'a'; *size]));
+        Tree::new(files.collect(), &limits).map(|_| ())
+    };
+    assert_eq!(new(&[("a/b/c", 1)]), Ok(()));
+    assert!(matches!(
+        new(&[("a/b/c/d", 1)]),
+        Err(TreeError::Depth { .. })
+    ));
+    assert_eq!(
+        new(&[("a", 1), ("b", 1), ("c", 1)]),
+        Err(TreeError::Files(2))
+    );
+    assert_eq!(new(&[("a", 11)]), Err(TreeError::Bytes(10)));
+    for path in ["../a", "/a", "a/../b", "a//b", "./a", ""] {
+        assert!(
+            matches!(new(&[(path, 1)]), Err(TreeError::Outside(_))),
+            "{path}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_fleet_yaml_is_parsed_without_panic(text in "\\PC{0,60}") {
+        let _ = FleetYaml::parse(text.as_bytes());
+    }
+
+    #[test]
+    fn star_matches_each_name_and_literals_match_themselves(name in "[a-z.-]{1,12}", pattern in "\\PC{0,12}") {
+        prop_assert_eq!(glob::matches("*", &name), Ok(true));
+        prop_assert_eq!(glob::matches(&name, &name), Ok(true));
+        let _ = glob::matches(&pattern, &name);
+    }
+}
