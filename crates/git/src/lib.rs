@@ -18,6 +18,7 @@ mod modules;
 mod path;
 mod protocol;
 mod request;
+pub mod schedule;
 mod secret;
 mod session;
 mod ssh;

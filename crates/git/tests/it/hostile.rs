@@ -215,9 +215,9 @@ async fn link_with_a_huge_target_is_rejected() {
 
 #[tokio::test]
 async fn small_pack_with_a_huge_file_is_left_out() {
-    // 64 KiB of pack contain 64 MiB.
+    // 32 KiB of pack contain 32 MiB.
     let checkout = fetch(limits(), &[], |repository| {
-        let large = repository.blob(&vec![0; 64 << 20]);
+        let large = repository.blob(&vec![0; 32 << 20]);
         repository.folder(&[
             (FILE, b"large", large),
             (FILE, b"small", repository.blob(b"x")),
@@ -234,11 +234,11 @@ async fn repository_that_needs_too_much_memory_fails_only_its_request() {
     let limits = Limits {
         file_bytes: 1 << 30,
         total_bytes: 1 << 30,
-        address_space: 128 << 20,
+        address_space: 96 << 20,
         ..limits()
     };
     let result = fetch(limits, &[], |repository| {
-        repository.folder(&[(FILE, b"large", repository.blob(&vec![0; 128 << 20]))])
+        repository.folder(&[(FILE, b"large", repository.blob(&vec![0; 96 << 20]))])
     })
     .await;
     assert!(
