@@ -25,6 +25,8 @@ mod ssh;
 mod store;
 mod transport;
 mod tree;
+#[doc(hidden)]
+pub mod untrusted;
 mod worker;
 
 pub use cache::GarbageReport;

@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["drover-quantity", "drover-rbac", "drover-reconcile"],
     ),
     ("drover-entropy", &[]),
+    ("drover-git", &[]),
     ("drover-tls", &[]),
     ("drover-telemetry", &["drover-access", "drover-tls"]),
     (

@@ -34,6 +34,7 @@ fn install_script_installs_every_program_that_tests_start() {
             "xtask/src",
             "server/tests",
             "agent/tests",
+            "crates/git/tests",
             "crates/providers/tests",
             "crates/testkit",
         ]

@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod fuzz_corpus;
 mod hostile;
 mod http;
 mod http_server;
