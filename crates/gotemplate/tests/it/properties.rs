@@ -1,0 +1,71 @@
+//! Properties that are true for any template.
+
+use proptest::prelude::*;
+
+use crate::fuzz_properties;
+
+/// Parts of templates, which random templates combine.
+const PARTS: &[&str] = &[
+    "{{", "}}", "{{-", "-}}", " ", "(", ")", "|", ".", ".a", "$", "$x", ":=", "=", ",", "1", "-1",
+    "1.5", "\"s\"", "'c'", "`r`", "nil", "true", "if", "else", "end", "range", "with", "define",
+    "template", "block", "break", "continue", "/*", "*/", "\n", "print", "printf", "\"%v%5d%q\"",
+    "list", "dict", "set", "add", "index", "slice", "eq", "lt", "default", "toJson", "fromJson",
+    "until", "repeat", "regexFind", "regexSplit", "semverCompare", "toDate", "date", "urlParse",
+    "b64dec", "b32dec", "trunc", "substr", "camelcase", "snakecase", "wrap", "abbrevboth",
+    "merge", "round", "divf", "len", "é", "\u{2028}", "9223372036854775807", "0x", "${", "}",
+];
+
+proptest! {
+    #[test]
+    fn no_combination_of_template_parts_panics(parts in prop::collection::vec(0..PARTS.len(), 0..40)) {
+        let text: String = parts.iter().flat_map(|part| [PARTS[*part], " "]).collect();
+        fuzz_properties::render(text.as_bytes());
+        fuzz_properties::render(format!("{{{{ {text} }}}}").as_bytes());
+    }
+
+    #[test]
+    fn no_text_panics(text in any::<Vec<u8>>()) {
+        fuzz_properties::render(&text);
+    }
+
+    #[test]
+    fn no_call_of_a_function_panics(
+        function in "[a-zA-Z0-9]{2,12}",
+        arguments in prop::collection::vec("(-?[0-9]{1,3}|\"[ -~&&[^\"\\\\]]{0,8}\"|nil|\\(list 1 \"a\"\\)|\\(dict \"a\" 1\\)|\\.)", 0..4),
+    ) {
+        let text = format!("{{{{ {function} {} }}}}", arguments.join(" "));
+        fuzz_properties::render(text.as_bytes());
+    }
+}
+
+#[test]
+fn corpus_of_the_fuzz_target_has_no_panic() {
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/render");
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        fuzz_properties::render(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count >= 5);
+}
+
+#[test]
+fn no_function_panics_with_any_pair_of_arguments() {
+    let values = [
+        "nil", "0", "-1", "3", "9223372036854775807", "-9223372036854775808", "1.5", "1e300", "\"\"",
+        "\"a\"", "\"é,b\\xff\"", "\"[\"", "(list)", "(list 1 \"a\" nil)", "(dict)", "(dict \"a\" 1)",
+        "(until 3)", "(int64 7)", "(semver \"1.2.3\")", "(toDate \"2006\" \"2020\")", "true",
+        "(float64 \"nan\")", "(split \",\" \"a,b\")", "(index \"a\" 0)",
+    ];
+    for function in fuzz_properties::FUNCTIONS.split_whitespace() {
+        for one in values {
+            fuzz_properties::render(format!("{{{{ {function} {one} }}}}").as_bytes());
+            for other in values {
+                fuzz_properties::render(format!("{{{{ {function} {one} {other} }}}}").as_bytes());
+                fuzz_properties::render(
+                    format!("{{{{ {function} {one} {other} \"a\" }}}}").as_bytes(),
+                );
+            }
+        }
+    }
+}
