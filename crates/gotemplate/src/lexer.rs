@@ -320,7 +320,11 @@ impl Lexer<'_> {
         let mut scan = Scan(self.rest);
         scan.number();
         let end = self.rest.len() - scan.0.len();
-        if end == 0 || scan.0.starts_with(|next| is_word(next) || matches!(next, '+' | '-')) {
+        if end == 0
+            || scan
+                .0
+                .starts_with(|next| is_word(next) || matches!(next, '+' | '-'))
+        {
             return Err(self.error("bad number syntax"));
         }
         self.push(Kind::Number(self.rest[..end].to_owned()));

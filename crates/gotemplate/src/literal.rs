@@ -163,7 +163,9 @@ pub(crate) fn parse_int(text: &str, base: u32) -> Option<i64> {
 pub(crate) fn parse_uint(text: &str, base: u32) -> Option<u64> {
     if base != 0 {
         let valid = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        return valid.then(|| u64::from_str_radix(text, base).ok()).flatten();
+        return valid
+            .then(|| u64::from_str_radix(text, base).ok())
+            .flatten();
     }
     let lower = text.to_ascii_lowercase();
     let (base, digits) = if let Some(rest) = lower.strip_prefix("0x") {
@@ -193,23 +195,56 @@ pub(crate) fn parse_uint(text: &str, base: u32) -> Option<u64> {
     u64::from_str_radix(&digits, base).ok()
 }
 
-/// Parses a decimal number as Go's `strconv.ParseFloat` does. Overflows and hexadecimal numbers are
-/// errors.
+/// Reports whether each underscore separates two digits or a prefix and a digit.
+fn are_underscores_valid(text: &str) -> bool {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = text.as_bytes();
+    (0..bytes.len()).all(|at| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let follows = is_digit(before) || (at == 2 && matches!(before, Some(b'x' | b'X')));
+        bytes[at] != b'_' || (follows && is_digit(bytes.get(at + 1)))
+    })
+}
+
+/// Parses a number as Go's `strconv.ParseFloat` does. Overflows are errors.
 pub(crate) fn parse_float(text: &str) -> Option<f64> {
-    let unsigned = text.trim_start_matches(['+', '-']);
-    if text.len() - unsigned.len() > 1 {
-        return None;
-    }
-    let named = ["inf", "infinity", "nan"].contains(&unsigned.to_ascii_lowercase().as_str());
-    if named {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let lower = unsigned.to_ascii_lowercase();
+    if ["inf", "infinity", "nan"].contains(&lower.as_str()) {
         return text.to_ascii_lowercase().parse().ok();
     }
-    if !unsigned
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'))
-    {
+    if !are_underscores_valid(&lower) {
         return None;
     }
-    let value: f64 = text.parse().ok()?;
+    let digits = lower.replace('_', "");
+    let is_decimal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'+' | b'-');
+    let value: f64 = if let Some(hex) = digits.strip_prefix("0x") {
+        parse_hex_float(hex)?
+    } else if digits.bytes().all(is_decimal) && !digits.starts_with(['+', '-']) {
+        digits.parse().ok()?
+    } else {
+        return None;
+    };
+    let value = if text.starts_with('-') { -value } else { value };
     value.is_finite().then_some(value)
+}
+
+/// Parses a hexadecimal number after its prefix. The mantissa has at most 64 bits.
+fn parse_hex_float(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once('p')?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent: i32 = exponent.parse().ok()?;
+    let digits = format!("{whole}{fraction}");
+    if digits.starts_with('+') {
+        return None;
+    }
+    let mantissa = u64::from_str_radix(&digits, 16).ok()?;
+    let shift = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    let exponent = exponent.checked_sub(shift)?.clamp(-3_000, 3_000);
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the nearest number is the result"
+    )]
+    let mantissa = mantissa as f64;
+    Some(mantissa * 2_f64.powi(exponent / 2) * 2_f64.powi(exponent - exponent / 2))
 }

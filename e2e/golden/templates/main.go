@@ -88,9 +88,32 @@ func renderFile(file string, data []byte) ([]result, error) {
 				return nil, fmt.Errorf("line %d: %w", number+1, err)
 			}
 		}
-		results = append(results, result{line, left, right, render(line, left, right, data)})
+		for _, text := range split(line, left, right) {
+			results = append(results, result{text, left, right, render(text, left, right, data)})
+		}
 	}
 	return results, nil
+}
+
+// split returns the actions of a line as separate templates, so that an error of one action does
+// not hide the results of the other actions. Lines with variables or blocks stay complete.
+func split(line, left, right string) []string {
+	for _, word := range []string{"$", "end", "define", "template", "\n", "/*"} {
+		if strings.Contains(line, left+word) || strings.Contains(line, left+" "+word) {
+			return []string{line}
+		}
+	}
+	joined := strings.ReplaceAll(line, right+"|"+left, right+" "+left)
+	parts := strings.Split(joined, right+" "+left)
+	for at := range parts {
+		if at > 0 {
+			parts[at] = left + parts[at]
+		}
+		if at < len(parts)-1 {
+			parts[at] += right
+		}
+	}
+	return parts
 }
 
 // render returns nil if Go cannot parse or execute the template, or if the output is not UTF-8.

@@ -197,13 +197,13 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Evaluates a term as an argument of the type `kind`.
-    fn argument(
-        &mut self,
-        term: &'a Term,
-        kind: Type,
-        dot: &Value,
-    ) -> Result<Value, CallError> {
+    fn argument(&mut self, term: &'a Term, kind: Type, dot: &Value) -> Result<Value, CallError> {
         self.budget.spend(1)?;
+        let is_field = match term {
+            Term::Dot | Term::Field(_) | Term::Chain(..) => true,
+            Term::Variable(_, path) => !path.is_empty(),
+            _ => false,
+        };
         let value = match term {
             Term::Dot => dot.clone(),
             Term::Nil => Value::Nil,
@@ -225,6 +225,10 @@ impl<'a> Evaluator<'a> {
             }
             Term::Pipe(pipe) => self.nested(|this| this.pipe(pipe, dot))?,
         };
+        if is_field && kind == Type::Dict && matches!(value, Value::Nil) {
+            // Go converts the literal `nil` to a nil map, but not a nil value of the data.
+            return Err("wrong type for value; expected a dictionary; got nil".into());
+        }
         functions::assign(value, kind)
     }
 }

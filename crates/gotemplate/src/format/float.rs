@@ -47,7 +47,7 @@ fn shortest_form(number: f64, precision: Option<usize>, letter: char) -> String 
     let significant = digits.trim_end_matches('0').len().max(1);
     let count = i64::try_from(significant).unwrap_or(i64::MAX);
     let threshold = match precision {
-        None => 21,
+        None => 6,
         Some(precision) => {
             let precision = i64::try_from(precision).unwrap_or(i64::MAX);
             if precision > count && count > exponent {

@@ -83,9 +83,7 @@ impl<'a> Verbs<'a> {
             return self.printer.write(format!("%!{verb}(BADINDEX)").as_bytes());
         }
         let Some(value) = self.values.get(self.next) else {
-            return self
-                .printer
-                .write(format!("%!{verb}(MISSING)").as_bytes());
+            return self.printer.write(format!("%!{verb}(MISSING)").as_bytes());
         };
         self.next += 1;
         let flags = &mut self.printer.flags;

@@ -10,7 +10,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     // The evaluator evaluates `and` and `or`.
     variadic("and", &[Any], Any, |args| Ok(args.any(0).clone())),
     variadic("or", &[Any], Any, |args| Ok(args.any(0).clone())),
-    fixed("not", &[Any], |args| Ok(Value::Bool(!args.any(0).is_true()))),
+    fixed("not", &[Any], |args| {
+        Ok(Value::Bool(!args.any(0).is_true()))
+    }),
     variadic("call", &[Any], Any, |args| {
         Err(format!("call of a value of type {}", args.any(0).type_name()).into())
     }),

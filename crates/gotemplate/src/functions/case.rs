@@ -6,14 +6,22 @@ use crate::error::CallError;
 use crate::value::Value;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    fixed("upper", &[Str], |args| convert(args, |it| it.chars().map(upper).collect())),
-    fixed("lower", &[Str], |args| convert(args, |it| it.chars().map(lower).collect())),
+    fixed("upper", &[Str], |args| {
+        convert(args, |it| it.chars().map(upper).collect())
+    }),
+    fixed("lower", &[Str], |args| {
+        convert(args, |it| it.chars().map(lower).collect())
+    }),
     fixed("title", &[Str], |args| convert(args, title)),
     fixed("untitle", &[Str], |args| convert(args, untitle)),
     fixed("swapcase", &[Str], |args| convert(args, swap)),
     fixed("camelcase", &[Str], |args| convert(args, pascal)),
-    fixed("snakecase", &[Str], |args| convert(args, |it| separated(it, '_'))),
-    fixed("kebabcase", &[Str], |args| convert(args, |it| separated(it, '-'))),
+    fixed("snakecase", &[Str], |args| {
+        convert(args, |it| separated(it, '_'))
+    }),
+    fixed("kebabcase", &[Str], |args| {
+        convert(args, |it| separated(it, '-'))
+    }),
 ];
 
 fn convert(args: &Args<'_>, convert: fn(&str) -> String) -> Result<Value, CallError> {
@@ -90,6 +98,8 @@ fn pascal(text: &str) -> String {
     let mut out = text[..start].to_owned();
     let mut characters = text[start..].chars();
     let Some(first) = characters.next() else {
+        // The Go library repeats the last connector of a text that contains only connectors.
+        out.extend(text.chars().next_back());
         return out;
     };
     let mut after_upper = first.is_uppercase();
@@ -188,7 +198,8 @@ fn upper_word(text: &str, after: &str) -> usize {
             }
         }
         Some(second) if second.is_alphabetic() => {
-            let rest = after.trim_start_matches(|it: char| it.is_alphabetic() && !it.is_uppercase());
+            let rest =
+                after.trim_start_matches(|it: char| it.is_alphabetic() && !it.is_uppercase());
             text.len() - rest.len()
         }
         _ => start,

@@ -12,18 +12,32 @@ mod layout;
 pub(super) use layout::format;
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    fixed("date", &[Str, Any], |args| print(args, "date", &args.text(0), args.any(1), "")),
-    fixed("htmlDate", &[Any], |args| print(args, "htmlDate", HTML, args.any(0), "")),
-    fixed("date_in_zone", &[Str, Any, Str], |args| in_zone(args, "date_in_zone")),
-    fixed("dateInZone", &[Str, Any, Str], |args| in_zone(args, "dateInZone")),
+    fixed("date", &[Str, Any], |args| {
+        print(args, "date", &args.text(0), args.any(1), "")
+    }),
+    fixed("htmlDate", &[Any], |args| {
+        print(args, "htmlDate", HTML, args.any(0), "")
+    }),
+    fixed("date_in_zone", &[Str, Any, Str], |args| {
+        in_zone(args, "date_in_zone")
+    }),
+    fixed("dateInZone", &[Str, Any, Str], |args| {
+        in_zone(args, "dateInZone")
+    }),
     fixed("htmlDateInZone", &[Any, Str], |args| {
         print(args, "htmlDateInZone", HTML, args.any(0), &args.text(1))
     }),
-    fixed("date_modify", &[Str, TimeType], |args| modify(args).or_else(|_| Ok(args.any(1).clone()))),
-    fixed("dateModify", &[Str, TimeType], |args| modify(args).or_else(|_| Ok(args.any(1).clone()))),
+    fixed("date_modify", &[Str, TimeType], |args| {
+        modify(args).or_else(|_| Ok(args.any(1).clone()))
+    }),
+    fixed("dateModify", &[Str, TimeType], |args| {
+        modify(args).or_else(|_| Ok(args.any(1).clone()))
+    }),
     fixed("must_date_modify", &[Str, TimeType], modify),
     fixed("mustDateModify", &[Str, TimeType], modify),
-    fixed("toDate", &[Str, Str], |args| parse(args).or(Ok(Value::Time(Time::ZERO)))),
+    fixed("toDate", &[Str, Str], |args| {
+        parse(args).or(Ok(Value::Time(Time::ZERO)))
+    }),
     fixed("mustToDate", &[Str, Str], parse),
     fixed("unixEpoch", &[TimeType], |args| match args.any(0) {
         Value::Time(time) => Ok(Value::str(time.seconds.to_string())),
@@ -35,7 +49,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Value::Int(IntType::Int64, number) => *number,
             _ => 0,
         };
-        Ok(Value::str(duration::print(seconds.wrapping_mul(duration::SECOND))))
+        Ok(Value::str(duration::print(
+            seconds.wrapping_mul(duration::SECOND),
+        )))
     }),
     fixed("durationRound", &[Any], |args| {
         let nanoseconds = match args.any(0) {

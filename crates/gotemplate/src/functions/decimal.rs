@@ -29,7 +29,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
             })
         })
     }),
-    variadic("mulf", &[Any], Any, |args| fold_rest(args, Decimal::multiply)),
+    variadic("mulf", &[Any], Any, |args| {
+        fold_rest(args, Decimal::multiply)
+    }),
     variadic("divf", &[Any], Any, |args| fold_rest(args, Decimal::divide)),
 ];
 
@@ -104,7 +106,9 @@ impl Decimal {
 fn result(number: Option<Decimal>) -> Result<Value, CallError> {
     let number = number.ok_or("the decimal number is out of range")?;
     let text = format!("{}e{}", number.mantissa, number.exponent);
-    let float = text.parse().map_err(|_| "the decimal number is out of range")?;
+    let float = text
+        .parse()
+        .map_err(|_| "the decimal number is out of range")?;
     Ok(Value::Float(float))
 }
 

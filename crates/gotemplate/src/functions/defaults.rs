@@ -10,15 +10,23 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let given = args.rest(1).first().filter(|given| given.is_true());
         Ok(given.unwrap_or(args.any(0)).clone())
     }),
-    fixed("empty", &[Any], |args| Ok(Value::Bool(!args.any(0).is_true()))),
+    fixed("empty", &[Any], |args| {
+        Ok(Value::Bool(!args.any(0).is_true()))
+    }),
     variadic("coalesce", &[], Any, |args| {
         let found = args.values.iter().find(|value| value.is_true());
         Ok(found.cloned().unwrap_or(Value::Nil))
     }),
-    variadic("all", &[], Any, |args| Ok(Value::Bool(args.values.iter().all(Value::is_true)))),
-    variadic("any", &[], Any, |args| Ok(Value::Bool(args.values.iter().any(Value::is_true)))),
+    variadic("all", &[], Any, |args| {
+        Ok(Value::Bool(args.values.iter().all(Value::is_true)))
+    }),
+    variadic("any", &[], Any, |args| {
+        Ok(Value::Bool(args.values.iter().any(Value::is_true)))
+    }),
     fixed("ternary", &[Any, Any, Bool], |args| {
         Ok(args.any(usize::from(!args.bool(2))).clone())
     }),
-    fixed("fail", &[Str], |args| Err(CallError::Failed(args.text(0).into_owned()))),
+    fixed("fail", &[Str], |args| {
+        Err(CallError::Failed(args.text(0).into_owned()))
+    }),
 ];

@@ -12,7 +12,10 @@ use crate::value::{Bytes, Dict, List, Value};
 pub(super) const FUNCTIONS: &[Function] = &[
     variadic("dict", &[], Any, dict),
     fixed("get", &[Map, Str], |args| {
-        Ok(args.dict(0).get(args.bytes(1)).unwrap_or_else(|| Value::str("")))
+        Ok(args
+            .dict(0)
+            .get(args.bytes(1))
+            .unwrap_or_else(|| Value::str("")))
     }),
     fixed("set", &[Map, Str, Any], set),
     fixed("unset", &[Map, Str], |args| {
@@ -40,16 +43,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     fixed("values", &[Map], |args| {
         let pairs = args.dict(0).snapshot(args.budget)?;
-        Ok(Value::list(pairs.into_iter().map(|(_, value)| value).collect()))
+        Ok(Value::list(
+            pairs.into_iter().map(|(_, value)| value).collect(),
+        ))
     }),
     variadic("pick", &[Map], Str, |args| select(args, true)),
     variadic("omit", &[Map], Str, |args| select(args, false)),
     variadic("merge", &[Map], Map, |args| merge_all(args, false)),
     variadic("mustMerge", &[Map], Map, |args| merge_all(args, false)),
     variadic("mergeOverwrite", &[Map], Map, |args| merge_all(args, true)),
-    variadic("mustMergeOverwrite", &[Map], Map, |args| merge_all(args, true)),
-    fixed("deepCopy", &[Any], |args| Ok(deep_copy(args.any(0), args.budget, 0)?)),
-    fixed("mustDeepCopy", &[Any], |args| Ok(deep_copy(args.any(0), args.budget, 0)?)),
+    variadic("mustMergeOverwrite", &[Map], Map, |args| {
+        merge_all(args, true)
+    }),
+    fixed("deepCopy", &[Any], copy),
+    fixed("mustDeepCopy", &[Any], copy),
     variadic("dig", &[], Any, dig),
 ];
 
@@ -78,9 +85,8 @@ fn set(args: &Args<'_>) -> Result<Value, CallError> {
 
 /// Returns the entries whose keys are arguments, or all other entries.
 fn select(args: &Args<'_>, listed: bool) -> Result<Value, CallError> {
-    let names: std::collections::BTreeSet<&[u8]> = (1..args.values.len())
-        .map(|at| args.bytes(at))
-        .collect();
+    let names: std::collections::BTreeSet<&[u8]> =
+        (1..args.values.len()).map(|at| args.bytes(at)).collect();
     let pairs = args.dict(0).snapshot(args.budget)?.into_iter();
     let kept = pairs.filter(|(key, _)| names.contains(key.as_ref()) == listed);
     Ok(new_dict(args, kept.collect()))
@@ -132,6 +138,13 @@ fn merge(
         }
     }
     Ok(())
+}
+
+fn copy(args: &Args<'_>) -> Result<Value, CallError> {
+    if matches!(args.any(0), Value::Nil) {
+        return Err("cannot copy nil".into());
+    }
+    Ok(deep_copy(args.any(0), args.budget, 0)?)
 }
 
 fn deep_copy(value: &Value, budget: &Budget, depth: u32) -> Result<Value, Limit> {

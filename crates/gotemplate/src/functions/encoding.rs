@@ -26,7 +26,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
         args.reserve(1, args.bytes(0).len())?;
         Ok(decoded(decode(args.bytes(0), &BASE32), "base32"))
     }),
-    fixed("sha1sum", &[Str], |args| hash(args, &digest::SHA1_FOR_LEGACY_USE_ONLY)),
+    fixed("sha1sum", &[Str], |args| {
+        hash(args, &digest::SHA1_FOR_LEGACY_USE_ONLY)
+    }),
     fixed("sha256sum", &[Str], |args| hash(args, &digest::SHA256)),
     fixed("sha512sum", &[Str], |args| hash(args, &digest::SHA512)),
     fixed("adler32sum", &[Str], |args| {
@@ -77,7 +79,9 @@ fn encode_base32(text: &[u8]) -> String {
     for chunk in text.chunks(5) {
         let mut block = [0; 5];
         block[..chunk.len()].copy_from_slice(chunk);
-        let number = block.iter().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        let number = block
+            .iter()
+            .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
         let used = (chunk.len() * 8).div_ceil(5);
         for at in 0..8 {
             let index = usize::try_from(number >> (35 - 5 * at) & 31).unwrap_or(0);
@@ -100,74 +104,82 @@ fn decoded(result: Result<Vec<u8>, usize>, name: &str) -> Value {
 }
 
 /// Decodes a text with padding. Line breaks are ignored. The error is the position of the first
-/// invalid character as Go counts it.
+/// invalid character as Go counts it: Go's decoder of base32 does not count line breaks.
 fn decode(text: &[u8], encoding: &Encoding) -> Result<Vec<u8>, usize> {
-    let characters: Vec<(usize, u8)> = text
-        .iter()
-        .copied()
+    let is_base64 = encoding.bits == 6;
+    let positions = text.iter().copied().enumerate();
+    let kept = positions.filter(|(_, byte)| !matches!(byte, b'\r' | b'\n'));
+    let characters: Vec<(usize, u8)> = kept
         .enumerate()
-        .filter(|(_, byte)| !matches!(byte, b'\r' | b'\n'))
+        .map(|(index, (at, byte))| (if is_base64 { at } else { index }, byte))
         .collect();
+    let length = if is_base64 {
+        text.len()
+    } else {
+        characters.len()
+    };
     let mut out = Vec::new();
-    let mut blocks = characters.chunks(encoding.block).peekable();
+    let mut blocks = characters.chunks(encoding.block);
     while let Some(block) = blocks.next() {
-        let (mut buffer, mut bits, mut digits) = (0_u64, 0, 0);
-        for (at, byte) in block {
-            let Some(digit) = encoding.alphabet.iter().position(|it| it == byte) else {
-                break;
+        let digits: Vec<usize> = block
+            .iter()
+            .map_while(|(_, byte)| encoding.digit(*byte))
+            .collect();
+        encoding.check_padding(block, digits.len(), length)?;
+        let value = digits.iter().fold(0_u64, |value, digit| {
+            value << encoding.bits | u64::try_from(*digit).unwrap_or(0)
+        });
+        let bits = digits.len() * encoding.bits;
+        let value = value >> (bits % 8);
+        out.extend(
+            (0..bits / 8)
+                .rev()
+                .map(|at| (value >> (8 * at)).to_le_bytes()[0]),
+        );
+        if digits.len() < encoding.block {
+            // Go's decoder of base32 ignores the text after the padding.
+            return match blocks.next().and_then(<[_]>::first) {
+                Some((at, _)) if is_base64 => Err(*at),
+                _ => Ok(out),
             };
-            let _ = at;
-            buffer = buffer << encoding.bits | u64::try_from(digit).unwrap_or(0);
-            bits += encoding.bits;
-            digits += 1;
         }
-        check_block(block, digits, blocks.peek().is_some(), text.len(), encoding, &characters)?;
-        let bytes = bits / 8;
-        buffer >>= bits - bytes * 8;
-        out.extend((0..bytes).rev().map(|at| (buffer >> (8 * at)).to_le_bytes()[0]));
     }
     Ok(out)
 }
 
-/// Checks the characters of a block after its digits.
-fn check_block(
-    block: &[(usize, u8)],
-    digits: usize,
-    has_next: bool,
-    length: usize,
-    encoding: &Encoding,
-    characters: &[(usize, u8)],
-) -> Result<(), usize> {
-    if digits == encoding.block {
-        return Ok(());
+impl Encoding {
+    fn digit(&self, byte: u8) -> Option<usize> {
+        self.alphabet.iter().position(|it| *it == byte)
     }
-    let Some((at, byte)) = block.get(digits) else {
-        // The text ends inside of a block.
-        let start = block.first().map_or(length, |(at, _)| *at);
-        return Err(if encoding.bits == 6 { start } else { length });
-    };
-    if *byte != b'=' {
-        return Err(*at);
-    }
-    let valid: &[usize] = if encoding.bits == 6 {
-        &[2, 3]
-    } else {
-        &[2, 4, 5, 7]
-    };
-    if !valid.contains(&digits) {
-        return Err(*at);
-    }
-    for offset in digits..encoding.block {
-        match block.get(offset) {
-            None => return Err(length),
+
+    /// Checks the characters of a block after its digits.
+    fn check_padding(
+        &self,
+        block: &[(usize, u8)],
+        digits: usize,
+        length: usize,
+    ) -> Result<(), usize> {
+        if digits == self.block {
+            return Ok(());
+        }
+        match block.get(digits) {
+            None => return Err(length - digits),
             Some((at, byte)) if *byte != b'=' => return Err(*at),
             Some(_) => {}
         }
+        let valid: &[usize] = if self.bits == 6 {
+            &[2, 3]
+        } else {
+            &[2, 4, 5, 7]
+        };
+        for offset in digits..self.block {
+            match block.get(offset) {
+                None => return Err(length),
+                Some((at, byte)) if *byte != b'=' => return Err(at.saturating_sub(1)),
+                Some((at, _)) if !valid.contains(&digits) => return Err(*at),
+                Some(_) => {}
+            }
+        }
+        Ok(())
     }
-    if has_next {
-        let end = block.last().map_or(0, |(at, _)| *at);
-        let next = characters.iter().find(|(at, _)| *at > end);
-        return Err(next.map_or(length, |(at, _)| *at));
-    }
-    Ok(())
 }

@@ -14,7 +14,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     fixed("mustFromJson", &[Str], parse),
     fixed("toJson", &[Any], |args| or_empty(encode(args, true, false))),
-    fixed("toPrettyJson", &[Any], |args| or_empty(encode(args, true, true))),
+    fixed("toPrettyJson", &[Any], |args| {
+        or_empty(encode(args, true, true))
+    }),
     fixed("toRawJson", &[Any], |args| encode(args, false, false)),
     fixed("mustToJson", &[Any], |args| encode(args, true, false)),
     fixed("mustToPrettyJson", &[Any], |args| encode(args, true, true)),

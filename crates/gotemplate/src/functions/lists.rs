@@ -10,8 +10,12 @@ use crate::error::CallError;
 use crate::value::{Element, List, Value, deep_equal};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    variadic("list", &[], Any, |args| Ok(Value::list(args.values.to_vec()))),
-    variadic("tuple", &[], Any, |args| Ok(Value::list(args.values.to_vec()))),
+    variadic("list", &[], Any, |args| {
+        Ok(Value::list(args.values.to_vec()))
+    }),
+    variadic("tuple", &[], Any, |args| {
+        Ok(Value::list(args.values.to_vec()))
+    }),
     fixed("append", &[Any, Any], push),
     fixed("push", &[Any, Any], push),
     fixed("mustAppend", &[Any, Any], push),

@@ -21,10 +21,18 @@ const VERSION: &[Function] = &[
     fixed("Major", &[VersionType], |args| number(args, |it| it.major)),
     fixed("Minor", &[VersionType], |args| number(args, |it| it.minor)),
     fixed("Patch", &[VersionType], |args| number(args, |it| it.patch)),
-    fixed("Prerelease", &[VersionType], |args| text(args, |it| it.prerelease.clone())),
-    fixed("Metadata", &[VersionType], |args| text(args, |it| it.metadata.clone())),
-    fixed("Original", &[VersionType], |args| text(args, |it| it.original.clone())),
-    fixed("String", &[VersionType], |args| text(args, ToString::to_string)),
+    fixed("Prerelease", &[VersionType], |args| {
+        text(args, |it| it.prerelease.clone())
+    }),
+    fixed("Metadata", &[VersionType], |args| {
+        text(args, |it| it.metadata.clone())
+    }),
+    fixed("Original", &[VersionType], |args| {
+        text(args, |it| it.original.clone())
+    }),
+    fixed("String", &[VersionType], |args| {
+        text(args, ToString::to_string)
+    }),
     fixed("Compare", &[VersionType, VersionType], |args| {
         Ok(Value::int(match order(args)? {
             Ordering::Less => -1,
@@ -32,8 +40,12 @@ const VERSION: &[Function] = &[
             Ordering::Greater => 1,
         }))
     }),
-    fixed("Equal", &[VersionType, VersionType], |args| Ok(Value::Bool(order(args)?.is_eq()))),
-    fixed("LessThan", &[VersionType, VersionType], |args| Ok(Value::Bool(order(args)?.is_lt()))),
+    fixed("Equal", &[VersionType, VersionType], |args| {
+        Ok(Value::Bool(order(args)?.is_eq()))
+    }),
+    fixed("LessThan", &[VersionType, VersionType], |args| {
+        Ok(Value::Bool(order(args)?.is_lt()))
+    }),
     fixed("LessThanEqual", &[VersionType, VersionType], |args| {
         Ok(Value::Bool(order(args)?.is_le()))
     }),
@@ -49,15 +61,33 @@ const TIME: &[Function] = &[
     fixed("Format", &[TimeType, Str], |args| {
         Ok(Value::str(dates::format(time(args)?, &args.text(1))))
     }),
-    fixed("String", &[TimeType], |args| Ok(Value::str(time(args)?.to_string()))),
-    fixed("Unix", &[TimeType], |args| Ok(Value::int64(time(args)?.seconds))),
-    fixed("Year", &[TimeType], |args| Ok(Value::int(time(args)?.civil().year))),
-    fixed("Day", &[TimeType], |args| Ok(Value::int(time(args)?.civil().day.into()))),
-    fixed("Hour", &[TimeType], |args| Ok(Value::int(time(args)?.civil().hour.into()))),
-    fixed("Minute", &[TimeType], |args| Ok(Value::int(time(args)?.civil().minute.into()))),
-    fixed("Second", &[TimeType], |args| Ok(Value::int(time(args)?.civil().second.into()))),
-    fixed("YearDay", &[TimeType], |args| Ok(Value::int(time(args)?.civil().year_day.into()))),
-    fixed("IsZero", &[TimeType], |args| Ok(Value::Bool(time(args)? == Time::ZERO))),
+    fixed("String", &[TimeType], |args| {
+        Ok(Value::str(time(args)?.to_string()))
+    }),
+    fixed("Unix", &[TimeType], |args| {
+        Ok(Value::int64(time(args)?.seconds))
+    }),
+    fixed("Year", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().year))
+    }),
+    fixed("Day", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().day.into()))
+    }),
+    fixed("Hour", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().hour.into()))
+    }),
+    fixed("Minute", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().minute.into()))
+    }),
+    fixed("Second", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().second.into()))
+    }),
+    fixed("YearDay", &[TimeType], |args| {
+        Ok(Value::int(time(args)?.civil().year_day.into()))
+    }),
+    fixed("IsZero", &[TimeType], |args| {
+        Ok(Value::Bool(time(args)? == Time::ZERO))
+    }),
 ];
 
 fn version<'a>(args: &Args<'a>, at: usize) -> Result<&'a Version, CallError> {

@@ -9,21 +9,29 @@ use crate::value::{Element, List, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     fixed("int", &[Any], |args| Ok(Value::int(to_int(args.any(0))))),
-    fixed("int64", &[Any], |args| Ok(Value::int64(to_int(args.any(0))))),
-    fixed("float64", &[Any], |args| Ok(Value::Float(to_float(args.any(0))))),
+    fixed("int64", &[Any], |args| {
+        Ok(Value::int64(to_int(args.any(0))))
+    }),
+    fixed("float64", &[Any], |args| {
+        Ok(Value::Float(to_float(args.any(0))))
+    }),
     fixed("atoi", &[Str], |args| Ok(Value::int(atoi(&args.text(0))))),
     fixed("toDecimal", &[Any], |args| {
         let text = format::display(args.any(0), args.budget)?;
         let number = parse_int(&String::from_utf8_lossy(&text), 8);
         Ok(Value::int64(number.unwrap_or(0)))
     }),
-    fixed("add1", &[Any], |args| Ok(Value::int64(to_int(args.any(0)).wrapping_add(1)))),
+    fixed("add1", &[Any], |args| {
+        Ok(Value::int64(to_int(args.any(0)).wrapping_add(1)))
+    }),
     variadic("add", &[], Any, |args| {
         let numbers = args.values.iter().map(to_int);
         Ok(Value::int64(numbers.fold(0, i64::wrapping_add)))
     }),
     fixed("sub", &[Any, Any], |args| {
-        Ok(Value::int64(to_int(args.any(0)).wrapping_sub(to_int(args.any(1)))))
+        Ok(Value::int64(
+            to_int(args.any(0)).wrapping_sub(to_int(args.any(1))),
+        ))
     }),
     variadic("mul", &[Any], Any, |args| {
         let numbers = args.values.iter().map(to_int);
@@ -36,9 +44,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     variadic("min", &[Any], Any, |args| Ok(fold_int(args, i64::min))),
     variadic("maxf", &[Any], Any, |args| Ok(fold_float(args, f64::max))),
     variadic("minf", &[Any], Any, |args| Ok(fold_float(args, f64::min))),
-    fixed("floor", &[Any], |args| Ok(Value::Float(to_float(args.any(0)).floor()))),
-    fixed("ceil", &[Any], |args| Ok(Value::Float(to_float(args.any(0)).ceil()))),
-    variadic("round", &[Any, Int], Float, |args| Ok(Value::Float(round(args)))),
+    fixed("floor", &[Any], |args| {
+        Ok(Value::Float(to_float(args.any(0)).floor()))
+    }),
+    fixed("ceil", &[Any], |args| {
+        Ok(Value::Float(to_float(args.any(0)).ceil()))
+    }),
+    variadic("round", &[Any, Int], Float, |args| {
+        Ok(Value::Float(round(args)))
+    }),
     fixed("until", &[Int], |args| {
         let stop = args.int(0);
         sequence(args, 0, stop, if stop < 0 { -1 } else { 1 }).map(list)
@@ -159,7 +173,8 @@ fn sequence(args: &Args<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64
     }
     let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
     let count = (stop - start + step - step.signum()) / step;
-    args.budget.spend(usize::try_from(count).unwrap_or(usize::MAX))?;
+    args.budget
+        .spend(usize::try_from(count).unwrap_or(usize::MAX))?;
     let numbers = (0..count).map(|at| start + at * step);
     Ok(numbers.filter_map(|it| i64::try_from(it).ok()).collect())
 }

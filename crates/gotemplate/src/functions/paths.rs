@@ -8,13 +8,23 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("base", &[Str], |args| Ok(Value::str(base(args.bytes(0))))),
     fixed("dir", &[Str], |args| Ok(Value::str(dir(args.bytes(0))))),
     fixed("clean", &[Str], |args| Ok(Value::str(clean(args.bytes(0))))),
-    fixed("ext", &[Str], |args| Ok(Value::str(extension(args.bytes(0))))),
-    fixed("isAbs", &[Str], |args| Ok(Value::Bool(args.bytes(0).starts_with(b"/")))),
+    fixed("ext", &[Str], |args| {
+        Ok(Value::str(extension(args.bytes(0))))
+    }),
+    fixed("isAbs", &[Str], |args| {
+        Ok(Value::Bool(args.bytes(0).starts_with(b"/")))
+    }),
     fixed("osBase", &[Str], |args| Ok(Value::str(base(args.bytes(0))))),
     fixed("osDir", &[Str], |args| Ok(Value::str(dir(args.bytes(0))))),
-    fixed("osClean", &[Str], |args| Ok(Value::str(clean(args.bytes(0))))),
-    fixed("osExt", &[Str], |args| Ok(Value::str(extension(args.bytes(0))))),
-    fixed("osIsAbs", &[Str], |args| Ok(Value::Bool(args.bytes(0).starts_with(b"/")))),
+    fixed("osClean", &[Str], |args| {
+        Ok(Value::str(clean(args.bytes(0))))
+    }),
+    fixed("osExt", &[Str], |args| {
+        Ok(Value::str(extension(args.bytes(0))))
+    }),
+    fixed("osIsAbs", &[Str], |args| {
+        Ok(Value::Bool(args.bytes(0).starts_with(b"/")))
+    }),
 ];
 
 fn last_part(path: &[u8]) -> (&[u8], &[u8]) {

@@ -19,10 +19,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("mustRegexFind", &[Str, Str], find),
     fixed("regexFindAll", &[Str, Str, Int], find_all),
     fixed("mustRegexFindAll", &[Str, Str, Int], find_all),
-    fixed("regexReplaceAll", &[Str, Str, Str], |args| replace(args, true)),
-    fixed("mustRegexReplaceAll", &[Str, Str, Str], |args| replace(args, true)),
-    fixed("regexReplaceAllLiteral", &[Str, Str, Str], |args| replace(args, false)),
-    fixed("mustRegexReplaceAllLiteral", &[Str, Str, Str], |args| replace(args, false)),
+    fixed("regexReplaceAll", &[Str, Str, Str], |args| {
+        replace(args, true)
+    }),
+    fixed("mustRegexReplaceAll", &[Str, Str, Str], |args| {
+        replace(args, true)
+    }),
+    fixed("regexReplaceAllLiteral", &[Str, Str, Str], |args| {
+        replace(args, false)
+    }),
+    fixed("mustRegexReplaceAllLiteral", &[Str, Str, Str], |args| {
+        replace(args, false)
+    }),
     fixed("regexSplit", &[Str, Str, Int], split),
     fixed("mustRegexSplit", &[Str, Str, Int], split),
     fixed("regexQuoteMeta", &[Str], quote_meta),
@@ -34,7 +42,8 @@ const COMPILE_STEPS: usize = 200;
 /// Compiles the pattern in the first argument, and charges the search in the second argument.
 fn compile(args: &Args<'_>) -> Result<Regex, CallError> {
     let pattern = args.text(0);
-    args.budget.spend(COMPILE_STEPS + pattern.len().saturating_mul(4))?;
+    args.budget
+        .spend(COMPILE_STEPS + pattern.len().saturating_mul(4))?;
     args.reserve(pattern.len() / 8 + 1, args.bytes(1).len())?;
     let translated = syntax::translate(&pattern)?;
     let mut builder = regex::bytes::RegexBuilder::new(&translated);
@@ -47,7 +56,9 @@ fn matches(args: &Args<'_>) -> Result<Value, CallError> {
 }
 
 fn find(args: &Args<'_>) -> Result<Value, CallError> {
-    let found = compile(args)?.find(args.bytes(1)).map(|found| found.as_bytes());
+    let found = compile(args)?
+        .find(args.bytes(1))
+        .map(|found| found.as_bytes());
     Ok(Value::str(found.unwrap_or_default()))
 }
 
@@ -75,7 +86,9 @@ fn replace(args: &Args<'_>, expands: bool) -> Result<Value, CallError> {
     let mut out = Vec::new();
     let mut end = 0;
     for captures in regex.captures_iter(text) {
-        let Some(found) = captures.get(0) else { continue };
+        let Some(found) = captures.get(0) else {
+            continue;
+        };
         out.extend_from_slice(&text[end..found.start()]);
         let start = out.len();
         if expands {
@@ -86,7 +99,8 @@ fn replace(args: &Args<'_>, expands: bool) -> Result<Value, CallError> {
         } else {
             out.extend_from_slice(replacement);
         }
-        args.budget.spend_bytes(found.start() - end + out.len() - start)?;
+        args.budget
+            .spend_bytes(found.start() - end + out.len() - start)?;
         end = found.end();
     }
     out.extend_from_slice(&text[end..]);

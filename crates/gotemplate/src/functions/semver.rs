@@ -33,15 +33,20 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// `1.2 - 1.4`
-static RANGE: LazyLock<Regex> =
-    LazyLock::new(|| regex(&format!(r"[\t\n\f\r ]*({PATTERN})[\t\n\f\r ]+-[\t\n\f\r ]+({PATTERN})[\t\n\f\r ]*")));
+static RANGE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(
+        r"[\t\n\f\r ]*({PATTERN})[\t\n\f\r ]+-[\t\n\f\r ]+({PATTERN})[\t\n\f\r ]*"
+    ))
+});
 /// One comparison in a list.
 static FIND: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"({OPERATORS})[\t\n\f\r ]*({PATTERN})")));
 /// A list of comparisons.
 static LIST: LazyLock<Regex> = LazyLock::new(|| {
     let one = format!(r"(?:{OPERATORS})[\t\n\f\r ]*(?:{PATTERN})[\t\n\f\r ]*");
-    regex(&format!(r"^(?:[\t\n\f\r ]*{one})(?:(?:[\t\n\f\r ]+|,[\t\n\f\r ]*){one})*$"))
+    regex(&format!(
+        r"^(?:[\t\n\f\r ]*{one})(?:(?:[\t\n\f\r ]+|,[\t\n\f\r ]*){one})*$"
+    ))
 });
 
 fn compare(args: &Args<'_>) -> Result<Value, CallError> {
@@ -70,7 +75,9 @@ fn parse_list(text: &str) -> Option<Vec<Comparison>> {
     if !LIST.is_match(text) {
         return None;
     }
-    FIND.captures_iter(text).map(|it| Comparison::parse(&it)).collect()
+    FIND.captures_iter(text)
+        .map(|it| Comparison::parse(&it))
+        .collect()
 }
 
 /// A comparison of a version with a pattern.

@@ -53,15 +53,26 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("repeat", &[Int, Str], repeat),
     fixed("substr", &[Int, Int, Str], substring),
     fixed("trunc", &[Int, Str], truncate),
-    fixed("toString", &[Any], |args| Ok(Value::Str(args.string_of(args.any(0))?))),
-    fixed("toStrings", &[Any], |args| Ok(Value::strings(strings_of(args, args.any(0))?))),
+    fixed("toString", &[Any], |args| {
+        Ok(Value::Str(args.string_of(args.any(0))?))
+    }),
+    fixed("toStrings", &[Any], |args| {
+        Ok(Value::strings(strings_of(args, args.any(0))?))
+    }),
     fixed("join", &[Str, Any], join),
-    fixed("split", &[Str, Str], |args| split_to_dict(args, args.bytes(1), None)),
+    fixed("split", &[Str, Str], |args| {
+        split_to_dict(args, args.bytes(1), None)
+    }),
     fixed("splitn", &[Str, Int, Str], |args| {
         split_to_dict(args, args.bytes(2), usize::try_from(args.int(1)).ok())
     }),
     fixed("splitList", &[Str, Str], |args| {
-        Ok(Value::strings(split(args, args.bytes(1), args.bytes(0), None)?))
+        Ok(Value::strings(split(
+            args,
+            args.bytes(1),
+            args.bytes(0),
+            None,
+        )?))
     }),
     fixed("sortAlpha", &[Any], sort),
 ];
@@ -90,7 +101,9 @@ fn join_values(
 ) -> Result<Value, CallError> {
     let values = args.values.iter().filter(|it| !matches!(it, Value::Nil));
     let texts = values.map(|value| convert(args, value));
-    Ok(Value::str(texts.collect::<Result<Vec<_>, _>>()?.join(&b' ')))
+    Ok(Value::str(
+        texts.collect::<Result<Vec<_>, _>>()?.join(&b' '),
+    ))
 }
 
 fn count(number: i64) -> Result<usize, CallError> {
@@ -174,7 +187,9 @@ fn characters(text: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     for chunk in text.utf8_chunks() {
         let valid = chunk.valid();
-        let ends = valid.char_indices().map(|(at, it)| (at, at + it.len_utf8()));
+        let ends = valid
+            .char_indices()
+            .map(|(at, it)| (at, at + it.len_utf8()));
         parts.extend(ends.map(|(start, end)| valid[start..end].as_bytes()));
         parts.extend(chunk.invalid().chunks(1));
     }
@@ -216,7 +231,10 @@ fn split<'t>(
 
 fn split_to_dict(args: &Args<'_>, text: &[u8], limit: Option<usize>) -> Result<Value, CallError> {
     let mut entries = BTreeMap::new();
-    for (at, part) in split(args, text, args.bytes(0), limit)?.into_iter().enumerate() {
+    for (at, part) in split(args, text, args.bytes(0), limit)?
+        .into_iter()
+        .enumerate()
+    {
         args.budget.spend_bytes(part.len())?;
         entries.insert(Rc::from(format!("_{at}").as_bytes()), Value::str(part));
     }

@@ -259,7 +259,10 @@ fn parse_to_dict(args: &Args<'_>) -> Result<Value, CallError> {
         let key: Bytes = Rc::from(key.as_bytes());
         (key, Value::str(text))
     });
-    Ok(Value::Dict(Dict::new(args.budget, entries.collect::<BTreeMap<_, _>>())))
+    Ok(Value::Dict(Dict::new(
+        args.budget,
+        entries.collect::<BTreeMap<_, _>>(),
+    )))
 }
 
 fn join(args: &Args<'_>) -> Result<Value, CallError> {
@@ -270,7 +273,9 @@ fn join(args: &Args<'_>) -> Result<Value, CallError> {
             args.reserve(3, text.len())?;
             Ok(text.to_vec())
         }
-        Some(_) => Err(CallError::Failed(format!("unable to parse {key} key, must be of type string"))),
+        Some(_) => Err(CallError::Failed(format!(
+            "unable to parse {key} key, must be of type string"
+        ))),
     };
     let user = part("userinfo")?;
     let user = if user.is_empty() {

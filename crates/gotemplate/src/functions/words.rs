@@ -23,8 +23,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
             abbreviate(text, left, right)
         }))
     }),
-    fixed("initials", &[Str], |args| Ok(Value::str(initials(args.bytes(0))))),
-    fixed("nospace", &[Str], |args| Ok(Value::str(without_spaces(args.bytes(0))))),
+    fixed("initials", &[Str], |args| {
+        Ok(Value::str(initials(args.bytes(0))))
+    }),
+    fixed("nospace", &[Str], |args| {
+        Ok(Value::str(without_spaces(args.bytes(0))))
+    }),
     fixed("plural", &[Str, Str, Int], |args| {
         Ok(args.any(usize::from(args.int(2) != 1)).clone())
     }),
@@ -89,7 +93,9 @@ fn without_spaces(text: &[u8]) -> Vec<u8> {
         return text.to_vec();
     }
     let kept = text.iter().filter(|byte| !is_space(**byte));
-    kept.map(|byte| char::from(*byte)).collect::<String>().into()
+    kept.map(|byte| char::from(*byte))
+        .collect::<String>()
+        .into()
 }
 
 fn wrap(

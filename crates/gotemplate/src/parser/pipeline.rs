@@ -173,11 +173,9 @@ impl Parser {
                 Term::Number(literal::number(&text).map_err(|reason| self.error(reason))?)
             }
             Kind::Str(text) => Term::Str(text),
-            Kind::Open => {
-                Term::Pipe(self.nested(|parser| {
-                    parser.pipeline("parenthesized pipeline", &Kind::Close)
-                })?)
-            }
+            Kind::Open => Term::Pipe(
+                self.nested(|parser| parser.pipeline("parenthesized pipeline", &Kind::Close))?,
+            ),
             _ => {
                 self.at = start;
                 return Ok(None);

@@ -27,7 +27,7 @@ fn endless_templates_exceed_the_number_of_steps() {
         "{{ repeat 9223372036854775807 \"abc\" }}",
         "{{ indent 9223372036854775807 \"abc\" }}",
         "{{ nindent 1000000000 \"a\\nb\" }}",
-        "{{ printf \"%1000000d %[1]1000000d %[1]1000000d %[1]1000000d %[1]1000000d %[1]1000000d %[1]1000000d %[1]1000000d %[1]1000000d\" 1 }}",
+        "{{ $s := repeat 9 \"%1000000d\" }}{{ printf $s 1 2 3 4 5 6 7 8 9 }}",
         "{{ $s := \"aaaaaaaa\" }}{{ range 100 }}{{ $s = print $s $s }}{{ end }}",
         "{{ $s := repeat 100000 \"a\" }}{{ replace \"a\" $s $s }}",
         "{{ $s := repeat 100000 \"a\" }}{{ replace \"\" $s $s }}",
@@ -118,7 +118,10 @@ fn large_output_exceeds_the_output_size() {
 fn unavailable_functions_are_named_only_when_called() {
     for function in UNAVAILABLE {
         assert_eq!(
-            render(&format!("{{{{ if false }}}}{{{{ {function} }}}}{{{{ end }}}}ok")).as_deref(),
+            render(&format!(
+                "{{{{ if false }}}}{{{{ {function} }}}}{{{{ end }}}}ok"
+            ))
+            .as_deref(),
             Ok("ok")
         );
         let error = render(&format!("{{{{ {function} }}}}")).unwrap_err();

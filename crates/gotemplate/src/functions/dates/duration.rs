@@ -37,7 +37,11 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
             return None;
         }
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+        let whole: i128 = if whole.is_empty() {
+            0
+        } else {
+            whole.parse().ok()?
+        };
         sum = sum.checked_add(whole.checked_mul(unit)?)?;
         let fraction = &fraction[..fraction.len().min(18)];
         if !fraction.is_empty() {

@@ -101,7 +101,10 @@ fn part_at(layout: &str) -> Option<(Part, usize)> {
         return None;
     }
     if layout.starts_with(['.', ',']) {
-        let digit = layout[1..].chars().next().filter(|it| matches!(it, '0' | '9'))?;
+        let digit = layout[1..]
+            .chars()
+            .next()
+            .filter(|it| matches!(it, '0' | '9'))?;
         let rest = layout[1..].trim_start_matches(digit);
         if rest.starts_with(|next: char| next.is_ascii_digit()) {
             return None;
@@ -238,9 +241,16 @@ pub(super) fn parse(layout: &str, text: &str) -> Option<Time> {
 
 /// Reads a number with a minimum and a maximum number of digits.
 fn digits(text: &str, minimum: usize, maximum: usize) -> Option<(u16, &str)> {
-    let count = text.bytes().take(maximum).take_while(u8::is_ascii_digit).count();
+    let count = text
+        .bytes()
+        .take(maximum)
+        .take_while(u8::is_ascii_digit)
+        .count();
     let (number, rest) = text.split_at(count);
-    (count >= minimum).then(|| number.parse().ok()).flatten().map(|it| (it, rest))
+    (count >= minimum)
+        .then(|| number.parse().ok())
+        .flatten()
+        .map(|it| (it, rest))
 }
 
 fn name<'t>(text: &'t str, names: &[&str], length: Option<usize>) -> Option<(u8, &'t str)> {
@@ -320,11 +330,14 @@ impl Parsed {
             return Some(rest);
         }
         let zone = text.get(..form.len())?;
-        let same_form = zone.bytes().zip(form.bytes()).all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            b'+' => matches!(byte, b'+' | b'-'),
-            other => byte == other,
-        });
+        let same_form = zone
+            .bytes()
+            .zip(form.bytes())
+            .all(|(byte, form)| match form {
+                b'0' => byte.is_ascii_digit(),
+                b'+' => matches!(byte, b'+' | b'-'),
+                other => byte == other,
+            });
         if !same_form {
             return None;
         }
@@ -335,7 +348,11 @@ impl Parsed {
             return None;
         }
         let offset = hours * 3_600 + minutes * 60 + seconds;
-        self.offset = if zone.starts_with('-') { -offset } else { offset };
+        self.offset = if zone.starts_with('-') {
+            -offset
+        } else {
+            offset
+        };
         Some(&text[form.len()..])
     }
 
@@ -392,9 +409,8 @@ impl Parsed {
             Some(_) => return None,
             None => days_from_civil(civil.year, civil.month, civil.day),
         };
-        let clock = i64::from(civil.hour) * 3_600
-            + i64::from(civil.minute) * 60
-            + i64::from(civil.second);
+        let clock =
+            i64::from(civil.hour) * 3_600 + i64::from(civil.minute) * 60 + i64::from(civil.second);
         Some(Time {
             seconds: days * 86_400 + clock - self.offset,
             nanoseconds: self.nanoseconds,

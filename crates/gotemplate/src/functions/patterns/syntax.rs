@@ -9,6 +9,12 @@ use std::str::Chars;
 /// The maximum number in a repetition.
 const MAX_REPETITION: u32 = 1_000;
 
+/// The names of classes such as `[:alpha:]`.
+const ASCII_CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
+];
+
 /// Returns the translated pattern.
 pub(super) fn translate(pattern: &str) -> Result<String, &'static str> {
     let mut translator = Translator {
@@ -148,7 +154,8 @@ impl Translator<'_> {
             'a' => self.out.push_str(r"\x07"),
             'f' => self.out.push_str(r"\x0c"),
             'v' => self.out.push_str(r"\x0b"),
-            'n' | 'r' | 't' | 'x' | 'p' | 'P' => self.out.extend(['\\', character]),
+            'n' | 'r' | 't' => self.out.extend(['\\', character]),
+            'x' | 'p' | 'P' => self.braced_escape(character),
             '0'..='7' => {
                 let mut code = character.to_digit(8).unwrap_or(0);
                 let mut digits = 1;
@@ -171,6 +178,29 @@ impl Translator<'_> {
             _ => return Err("invalid escape sequence"),
         }
         Ok(())
+    }
+
+    /// Copies `\x`, `\p` or `\P` with a name in braces.
+    fn braced_escape(&mut self, character: char) {
+        let mut ahead = self.rest.clone();
+        let is_negated = ahead.next() == Some('{') && ahead.next() == Some('^');
+        let letter = match character {
+            'p' if is_negated => 'P',
+            'P' if is_negated => 'p',
+            other => other,
+        };
+        self.out.extend(['\\', letter]);
+        if self.rest.peek() != Some(&'{') {
+            return;
+        }
+        for next in self.rest.by_ref() {
+            if next != '^' {
+                self.out.push(next);
+            }
+            if next == '}' {
+                return;
+            }
+        }
     }
 
     fn literal(&mut self, character: char) {
@@ -215,16 +245,7 @@ impl Translator<'_> {
                     self.out.push(']');
                     return Ok(());
                 }
-                '[' if self.rest.peek() == Some(&':') => {
-                    self.out.push('[');
-                    loop {
-                        let next = self.rest.next().ok_or("missing closing ]")?;
-                        self.out.push(next);
-                        if next == ']' {
-                            break;
-                        }
-                    }
-                }
+                '[' if self.rest.peek() == Some(&':') => self.named_class()?,
                 '[' | ']' | '&' | '~' => self.out.extend(['\\', character]),
                 '-' if after_dash || is_first || self.rest.peek() == Some(&']') => {
                     self.out.push_str(r"\-");
@@ -235,6 +256,24 @@ impl Translator<'_> {
             is_first = false;
             after_dash = is_dash;
         }
+    }
+
+    /// Copies a class such as `[:alpha:]`, or a normal `[`.
+    fn named_class(&mut self) -> Result<(), &'static str> {
+        let ahead: String = self.rest.clone().take(16).collect();
+        let Some(end) = ahead.find(":]") else {
+            self.out.push_str(r"\[");
+            return Ok(());
+        };
+        let name = ahead[1..end].trim_start_matches('^');
+        if !ASCII_CLASSES.contains(&name) {
+            return Err("invalid character class range");
+        }
+        self.out.push('[');
+        for next in self.rest.by_ref().take(end + 2) {
+            self.out.push(next);
+        }
+        Ok(())
     }
 
     fn class_escape(&mut self) -> Result<(), &'static str> {
