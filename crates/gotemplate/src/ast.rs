@@ -59,7 +59,7 @@ pub(crate) enum Term {
     Field(Vec<String>),
     Variable(String, Vec<String>),
     Function(&'static Function),
-    Chain(Box<Term>, Vec<String>),
+    Chain(Box<Self>, Vec<String>),
     Pipe(Pipe),
 }
 

@@ -98,7 +98,7 @@ impl Parser {
     }
 
     fn line(&self) -> usize {
-        let token = self.tokens.get(self.at).or(self.tokens.last());
+        let token = self.tokens.get(self.at).or_else(|| self.tokens.last());
         token.map_or(1, |token| token.line)
     }
 

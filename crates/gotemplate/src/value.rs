@@ -152,12 +152,12 @@ impl Value {
         Self::Int(IntType::Int64, number)
     }
 
-    pub(crate) fn list(items: Vec<Value>) -> Self {
+    pub(crate) fn list(items: Vec<Self>) -> Self {
         Self::List(List::new(Element::Any, items))
     }
 
     pub(crate) fn strings<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Self {
-        let items = items.into_iter().map(Value::str).collect();
+        let items = items.into_iter().map(Self::str).collect();
         Self::List(List::new(Element::Str, items))
     }
 
@@ -275,6 +275,7 @@ pub(crate) fn deep_equal(
         (Value::Uint(kind, one), Value::Uint(other_kind, other)) => {
             kind == other_kind && one == other
         }
+        #[expect(clippy::float_cmp, reason = "Go compares without a tolerance too")]
         (Value::Float(one), Value::Float(other)) => one == other,
         (Value::Str(one), Value::Str(other)) => {
             budget.spend_bytes(one.len().min(other.len()))?;

@@ -6,6 +6,7 @@ use crate::{members, read, run};
 const CRATES: &[(&str, &[&str])] = &[
     ("drover-api", &[]),
     ("drover-quantity", &[]),
+    ("drover-gotemplate", &[]),
     ("drover-rbac", &[]),
     ("drover-reconcile", &[]),
     (
@@ -370,6 +371,7 @@ fn external_crates_are_used_only_where_allowed() {
 fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
+    assert_absent("drover-gotemplate", IMPURE);
     assert_absent("drover-quantity", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
@@ -381,6 +383,7 @@ fn pure_crates_read_no_clock_or_file() {
         let pure = [
             "crates/api/src/",
             "crates/access/src/",
+            "crates/gotemplate/src/",
             "crates/quantity/src/",
             "crates/rbac/src/",
             "frontend/core/src/",

@@ -218,8 +218,8 @@ impl<'a> Printer<'a> {
 
     fn string(&mut self, text: &[u8], verb: char, value: &Value) -> Result<(), CallError> {
         match verb {
-            'v' if !self.flags.go_syntax => self.pad(&self.truncate(text).to_vec()),
-            's' => self.pad(&self.truncate(text).to_vec()),
+            'v' if !self.flags.go_syntax => self.pad(self.truncate(text)),
+            's' => self.pad(self.truncate(text)),
             'v' | 'q' => {
                 let text = self.truncate(text);
                 self.budget.spend_bytes(text.len())?;
@@ -256,11 +256,12 @@ impl<'a> Printer<'a> {
             if at == 0 || self.flags.space {
                 out.push_str(prefix);
             }
-            out.push_str(&if upper {
+            let digits = if upper {
                 format!("{byte:02X}")
             } else {
                 format!("{byte:02x}")
-            });
+            };
+            out.push_str(&digits);
         }
         self.pad(out.as_bytes())
     }
@@ -290,13 +291,13 @@ impl<'a> Printer<'a> {
             'U' => return self.unicode(number, negative),
             _ => return self.bad_verb(value, verb, 0),
         };
-        self.digits(digits, number == 0, negative, verb)
+        self.digits(&digits, number == 0, negative, verb)
     }
 
     /// Writes the digits of an integer with leading zeros, a prefix and a sign.
     fn digits(
         &mut self,
-        digits: String,
+        digits: &str,
         is_zero: bool,
         negative: bool,
         verb: char,
@@ -351,7 +352,7 @@ impl<'a> Printer<'a> {
         let mut text = format!("U+{code:0>width$X}");
         let character = u32::try_from(code).ok().and_then(char::from_u32);
         if let Some(character) = character.filter(|it| self.flags.sharp && is_print(*it)) {
-            text.push_str(&format!(" '{character}'"));
+            text.extend([' ', '\'', character, '\'']);
         }
         self.pad_without_zeros(text.as_bytes())
     }
@@ -391,12 +392,7 @@ impl<'a> Printer<'a> {
         }
         let width = self.flags.width.unwrap_or(0);
         let missing = width.saturating_sub(sign.len() + unsigned.len());
-        if self.flags.zero && !self.flags.minus && !sign.trim().is_empty() {
-            self.write(sign.as_bytes())?;
-            self.padding(missing)?;
-            return self.write(unsigned.as_bytes());
-        }
-        if self.flags.zero && !self.flags.minus && sign == " " {
+        if self.flags.zero && !self.flags.minus && !sign.is_empty() {
             self.write(sign.as_bytes())?;
             self.padding(missing)?;
             return self.write(unsigned.as_bytes());

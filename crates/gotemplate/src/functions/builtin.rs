@@ -137,7 +137,10 @@ fn js(text: &[u8]) -> Vec<u8> {
                 '=' => out.push_str("\\u003D"),
                 ' '..='\x7f' => out.push(character),
                 _ if !character.is_ascii() && is_print(character) => out.push(character),
-                _ => out.push_str(&format!("\\u{:04X}", u32::from(character))),
+                _ => {
+                    let code = format!("\\u{:04X}", u32::from(character));
+                    out.push_str(&code);
+                }
             }
         }
         for _ in chunk.invalid() {

@@ -12,7 +12,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("ne", &[Any, Any], |args| {
         equal(args).map(|equal| Value::Bool(!equal))
     }),
-    fixed("lt", &[Any, Any], |args| order(args, |it| it.is_lt())),
+    fixed("lt", &[Any, Any], |args| order(args, Ordering::is_lt)),
     fixed("le", &[Any, Any], |args| {
         Ok(Value::Bool(is_less_or_equal(args)?))
     }),

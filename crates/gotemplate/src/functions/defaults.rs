@@ -8,7 +8,7 @@ use crate::value::Value;
 pub(super) const FUNCTIONS: &[Function] = &[
     variadic("default", &[Any], Any, |args| {
         let given = args.rest(1).first().filter(|given| given.is_true());
-        Ok(given.unwrap_or(args.any(0)).clone())
+        Ok(given.unwrap_or_else(|| args.any(0)).clone())
     }),
     fixed("empty", &[Any], |args| {
         Ok(Value::Bool(!args.any(0).is_true()))

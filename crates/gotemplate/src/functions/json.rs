@@ -167,7 +167,8 @@ impl Encoder<'_> {
             '<' | '>' | '&' if !self.escapes_html => self.out.push(character),
             '\0'..='\x1f' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 let code = u32::from(character);
-                self.out.push_str(&format!("\\u{code:04x}"));
+                let escape = format!("\\u{code:04x}");
+                self.out.push_str(&escape);
             }
             other => self.out.push(other),
         }

@@ -19,7 +19,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("toDecimal", &[Any], |args| {
         let text = format::display(args.any(0), args.budget)?;
         let number = parse_int(&String::from_utf8_lossy(&text), 8);
-        Ok(Value::int64(number.unwrap_or(0)))
+        Ok(Value::int64(number.unwrap_or_default()))
     }),
     fixed("add1", &[Any], |args| {
         Ok(Value::int64(to_int(args.any(0)).wrapping_add(1)))
@@ -91,7 +91,7 @@ pub(super) fn to_int(value: &Value) -> i64 {
         Value::Str(text) => std::str::from_utf8(text)
             .ok()
             .and_then(|text| parse_int(without_zero_fraction(text), 0))
-            .unwrap_or(0),
+            .unwrap_or_default(),
         _ => 0,
     }
 }
@@ -118,11 +118,12 @@ fn atoi(text: &str) -> i64 {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return 0;
     }
-    text.parse().unwrap_or(if text.starts_with('-') {
+    let nearest = if text.starts_with('-') {
         i64::MIN
     } else {
         i64::MAX
-    })
+    };
+    text.parse().unwrap_or(nearest)
 }
 
 fn divide(args: &Args<'_>, divide: fn(i64, i64) -> i64) -> Result<Value, CallError> {
@@ -166,13 +167,13 @@ fn round(args: &Args<'_>) -> f64 {
     rounded / scale
 }
 
-/// Returns the numbers from `start` to `stop` without `stop`.
-fn sequence(args: &Args<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>, CallError> {
-    if (stop < start && step >= 0) || (stop >= start && step <= 0) {
+/// Returns the numbers from `start` to `limit` without `limit`.
+fn sequence(args: &Args<'_>, start: i64, limit: i64, step: i64) -> Result<Vec<i64>, CallError> {
+    if (limit < start && step >= 0) || (limit >= start && step <= 0) {
         return Ok(Vec::new());
     }
-    let (start, stop, step) = (i128::from(start), i128::from(stop), i128::from(step));
-    let count = (stop - start + step - step.signum()) / step;
+    let (start, end, step) = (i128::from(start), i128::from(limit), i128::from(step));
+    let count = (end - start + step - step.signum()) / step;
     args.budget
         .spend(usize::try_from(count).unwrap_or(usize::MAX))?;
     let numbers = (0..count).map(|at| start + at * step);
@@ -186,20 +187,20 @@ fn list(numbers: Vec<i64>) -> Value {
 
 fn seq(args: &Args<'_>) -> Result<Value, CallError> {
     let direction = |start: i64, end: i64| if end < start { -1 } else { 1 };
-    let (start, step, end) = match args.values.len() {
+    let (first, step, last) = match args.values.len() {
         1 => (1, direction(1, args.int(0)), args.int(0)),
         2 => {
-            let (start, end) = (args.int(0), args.int(1));
-            (start, direction(start, end), end)
+            let (first, last) = (args.int(0), args.int(1));
+            (first, direction(first, last), last)
         }
         3 => (args.int(0), args.int(1), args.int(2)),
         _ => return Ok(Value::str("")),
     };
-    if args.values.len() == 3 && end < start && step > 0 {
+    if args.values.len() == 3 && last < first && step > 0 {
         return Ok(Value::str(""));
     }
-    let stop = end.wrapping_add(direction(start, end));
-    let numbers = sequence(args, start, stop, step)?;
+    let end = last.wrapping_add(direction(first, last));
+    let numbers = sequence(args, first, end, step)?;
     let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
     Ok(Value::str(texts.join(" ")))
 }

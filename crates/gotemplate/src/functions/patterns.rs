@@ -93,7 +93,7 @@ fn replace(args: &Args<'_>, expands: bool) -> Result<Value, CallError> {
         let start = out.len();
         if expands {
             // A reference such as `$1` needs two characters and inserts at most the match.
-            let references = replacement.iter().filter(|byte| **byte == b'$').count();
+            let references = replacement.split(|byte| *byte == b'$').count();
             args.reserve(references, found.len())?;
             captures.expand(replacement, &mut out);
         } else {

@@ -52,7 +52,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     fixed("replace", &[Str, Str, Str], replace),
     fixed("repeat", &[Int, Str], repeat),
     fixed("substr", &[Int, Int, Str], substring),
-    fixed("trunc", &[Int, Str], truncate),
+    fixed("trunc", &[Int, Str], |args| Ok(truncate(args))),
     fixed("toString", &[Any], |args| {
         Ok(Value::Str(args.string_of(args.any(0))?))
     }),
@@ -170,16 +170,16 @@ fn substring(args: &Args<'_>) -> Result<Value, CallError> {
     Ok(Value::str(part.ok_or("slice bounds out of range")?))
 }
 
-fn truncate(args: &Args<'_>) -> Result<Value, CallError> {
+fn truncate(args: &Args<'_>) -> Value {
     let (limit, text) = (args.int(0), args.bytes(1));
     let length = usize::try_from(limit.unsigned_abs()).unwrap_or(usize::MAX);
-    Ok(Value::str(if length >= text.len() {
+    Value::str(if length >= text.len() {
         text
     } else if limit < 0 {
         &text[text.len() - length..]
     } else {
         &text[..length]
-    }))
+    })
 }
 
 /// Splits a text into its characters. Invalid bytes are separate parts.
@@ -187,10 +187,8 @@ fn characters(text: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     for chunk in text.utf8_chunks() {
         let valid = chunk.valid();
-        let ends = valid
-            .char_indices()
-            .map(|(at, it)| (at, at + it.len_utf8()));
-        parts.extend(ends.map(|(start, end)| valid[start..end].as_bytes()));
+        let characters = valid.char_indices();
+        parts.extend(characters.map(|(at, it)| &valid.as_bytes()[at..at + it.len_utf8()]));
         parts.extend(chunk.invalid().chunks(1));
     }
     parts

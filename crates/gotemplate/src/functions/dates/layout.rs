@@ -299,8 +299,7 @@ impl Parsed {
             Part::PaddedMonth => (&mut self.civil.month, 2),
             Part::Day | Part::SpacedDay => (&mut self.civil.day, 1),
             Part::PaddedDay => (&mut self.civil.day, 2),
-            Part::Hour => (&mut self.civil.hour, 1),
-            Part::Hour12 => (&mut self.civil.hour, 1),
+            Part::Hour | Part::Hour12 => (&mut self.civil.hour, 1),
             Part::PaddedHour12 => (&mut self.civil.hour, 2),
             Part::Minute => (&mut self.civil.minute, 1),
             Part::PaddedMinute => (&mut self.civil.minute, 2),
@@ -322,7 +321,8 @@ impl Parsed {
             _ => ("am", "pm"),
         };
         self.is_afternoon = Some(text.starts_with(afternoon));
-        text.strip_prefix(morning).or(text.strip_prefix(afternoon))
+        text.strip_prefix(morning)
+            .or_else(|| text.strip_prefix(afternoon))
     }
 
     fn zone<'t>(&mut self, form: &str, has_letter: bool, text: &'t str) -> Option<&'t str> {

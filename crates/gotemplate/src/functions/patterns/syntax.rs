@@ -170,7 +170,8 @@ impl Translator<'_> {
                 if character != '0' && digits == 1 {
                     return Err("backreferences are not supported");
                 }
-                self.out.push_str(&format!("\\x{{{code:x}}}"));
+                let escape = format!("\\x{{{code:x}}}");
+                self.out.push_str(&escape);
             }
             other if other.is_ascii() && !other.is_ascii_alphanumeric() && other != '\0' => {
                 self.literal(other);
@@ -279,7 +280,11 @@ impl Translator<'_> {
     fn class_escape(&mut self) -> Result<(), &'static str> {
         let character = self.rest.next().ok_or("trailing backslash")?;
         match ascii_class(character) {
-            Some((content, true)) => self.out.push_str(&format!("[^{content}]")),
+            Some((content, true)) => {
+                self.out.push_str("[^");
+                self.out.push_str(content);
+                self.out.push(']');
+            }
             Some((content, false)) => self.out.push_str(content),
             None => self.character_escape(character)?,
         }
