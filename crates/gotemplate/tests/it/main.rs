@@ -1,8 +1,12 @@
-//! Tests of the public interface.
+//! Tests through the public API of the crate.
 
+#[cfg(test)]
 mod golden;
+#[cfg(test)]
 mod limits;
+#[cfg(test)]
 mod properties;
 
+#[cfg(test)]
 #[path = "../../fuzz/properties.rs"]
 mod fuzz_properties;
