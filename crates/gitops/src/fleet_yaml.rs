@@ -9,7 +9,6 @@ mod charts;
 mod document;
 mod glob;
 mod ignore;
-mod numbers;
 mod scan;
 mod tree;
 pub(crate) mod yaml;

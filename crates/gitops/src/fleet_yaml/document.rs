@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{numbers, yaml};
+use super::yaml;
 use crate::states::State;
 
 /// A fleet.yaml that is not valid.
@@ -59,7 +59,6 @@ impl FleetYaml {
     pub fn parse(data: &[u8]) -> Result<Self, FleetYamlError> {
         let text = std::str::from_utf8(data).map_err(|_| FleetYamlError::NotText)?;
         let mut map = yaml::object(text)?;
-        numbers::to_texts(&mut map);
         // Errors in the inlined options name no field after `flatten`, so the options are read first.
         let _: BundleDeploymentOptions = whole("", &map)?;
         check_values("", &map)?;

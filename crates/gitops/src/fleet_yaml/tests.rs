@@ -155,7 +155,7 @@ fn values_files_merge_over_values_and_are_not_resources() {
 fn remote_charts_are_listed_and_inserted() {
     let files = [(
         "fleet.yaml",
-        "helm:\n  repo: https://charts.example\n  chart: c\n  version: 1.10\n",
+        "helm:\n  repo: https://charts.example\n  chart: c\n  version: '1.1'\n",
     )];
     let draft = drafts(json!({}), &files).unwrap().remove(0);
     let [
@@ -234,23 +234,13 @@ fn errors_name_the_field() {
 }
 
 #[test]
-fn numbers_and_booleans_become_texts_where_texts_are_needed() {
-    let yaml = "labels: {a: 1, b: true, c: 1.50}\nhelm: {version: 2, values: {n: 1, t: true}}\nnamespaceLabels: {force: true}\nrolloutStrategy: {maxUnavailable: 3, partitions: [{maxUnavailable: 10%}]}\n";
-    let read = FleetYaml::parse(yaml.as_bytes()).unwrap();
-    assert_eq!(
-        json!(read.labels),
-        json!({ "a": "1", "b": "true", "c": "1.5" })
-    );
-    let helm = read.spec.options.helm.unwrap();
-    assert_eq!(helm.version, "2");
-    assert_eq!(helm.values, Some(json!({ "n": 1, "t": true })));
-    assert_eq!(read.spec.options.namespace_labels["force"], "true");
+fn number_in_place_of_a_text_is_an_error() {
+    let error = FleetYaml::parse(b"helm: {version: 1.10}")
+        .unwrap_err()
+        .to_string();
     assert!(
-        read.spec
-            .rollout_strategy
-            .unwrap()
-            .max_unavailable
-            .is_some()
+        error.starts_with("helm.version:") && error.contains("string"),
+        "{error}"
     );
 }
 
