@@ -89,25 +89,29 @@ impl Session<'_> {
         &mut self,
         references: &[Reference],
     ) -> Result<Vec<Result<String, GitError>>, GitError> {
-        let mut prefixes = Vec::new();
-        for reference in references {
-            prefixes.extend(candidates(reference)?.names);
-        }
+        // An invalid name fails only its own reference.
+        let candidates: Vec<_> = references.iter().map(candidates).collect();
+        let mut prefixes: Vec<String> = candidates
+            .iter()
+            .flatten()
+            .flat_map(|candidates| candidates.names.clone())
+            .collect();
         prefixes.sort();
         prefixes.dedup();
+        // Without a prefix, the server would list all references.
+        if prefixes.is_empty() {
+            prefixes.push("HEAD".to_owned());
+        }
         let offered = self.references(&prefixes)?;
         let repository = self.target.location.shown();
-        references
+        let found = references
             .iter()
-            .map(|reference| {
-                Ok(commit_of(
-                    &repository,
-                    reference,
-                    &offered,
-                    &candidates(reference)?,
-                ))
-            })
-            .collect()
+            .zip(candidates)
+            .map(|(reference, candidates)| {
+                candidates
+                    .and_then(|candidates| commit_of(&repository, reference, &offered, &candidates))
+            });
+        Ok(found.collect())
     }
 
     /// Returns the commit ID of one reference.

@@ -15,7 +15,9 @@ fn replay(target: &str, property: fn(&[u8])) {
     }
     let seen = entries.len();
     assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
-    entries.iter().for_each(|entry| property(entry));
+    for entry in &entries {
+        property(entry);
+    }
     // A small fuzzer for machines without libFuzzer.
     let changes = vec(
         (any::<prop::sample::Index>(), any::<u8>(), 0_usize..3),

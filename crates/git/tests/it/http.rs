@@ -6,9 +6,9 @@ use drover_git::{Auth, GitError, Reference, Source};
 
 use crate::http_server::{HttpServer, Rules};
 use crate::repository::Repositories;
-use crate::support::{fetcher, fetcher_at, fetcher_with, incompressible, limits, paths, text};
+use crate::support::{fetcher, fetcher_with, incompressible, limits, paths, text};
 
-fn main_branch() -> Reference {
+pub(crate) fn main_branch() -> Reference {
     Reference::Branch("main".to_owned())
 }
 
@@ -19,14 +19,14 @@ fn basic(username: &str, password: &str) -> Auth {
     }
 }
 
-struct World {
-    repositories: Repositories,
-    server: HttpServer,
-    source: Source,
+pub(crate) struct World {
+    pub(crate) repositories: Repositories,
+    pub(crate) server: HttpServer,
+    pub(crate) source: Source,
 }
 
 /// Starts a server with the repository `a`, which has one commit.
-async fn world(rules: Rules) -> (World, String) {
+pub(crate) async fn world(rules: Rules) -> (World, String) {
     let repositories = Repositories::new();
     let repository = repositories.create("a");
     let commit = repository.commit_files(&[("apps/web.yaml", "web"), ("readme", "text")]);
@@ -78,6 +78,7 @@ async fn references_of_one_repository_are_resolved_with_one_request() {
         Reference::Head,
         Reference::revision(&commit),
         Reference::Branch("mai".to_owned()),
+        Reference::Branch("invalid name".to_owned()),
     ];
     let commits = fetcher().resolve(&source, &references).await.unwrap();
     assert_eq!(commits[0].as_ref().unwrap(), &second);
@@ -85,6 +86,7 @@ async fn references_of_one_repository_are_resolved_with_one_request() {
     assert_eq!(commits[2].as_ref().unwrap(), &second);
     assert_eq!(commits[3].as_ref().unwrap(), &commit);
     assert!(matches!(&commits[4], Err(GitError::ReferenceNotFound { name, .. }) if name == "mai"));
+    assert!(matches!(&commits[5], Err(GitError::InvalidRequest { .. })));
     assert_eq!(world.server.requests().len(), 1);
     assert_eq!(world.server.requests()[0].method, "POST");
 }
@@ -396,92 +398,4 @@ async fn errors_and_debug_output_contain_no_credentials() {
         seen.iter().all(|one| !one.path.contains("hidden")),
         "{seen:?}"
     );
-}
-
-#[tokio::test]
-async fn worker_that_ends_without_an_answer_is_an_error_of_its_request() {
-    let (world, _) = world(Rules::default()).await;
-    let cache = tempfile::TempDir::new().unwrap();
-    for (program, arguments, expected) in [
-        ("/bin/sh", &["-c", "kill -9 $$"][..], "signal 9"),
-        ("/bin/sh", &["-c", "exit 3"], "exit code 3"),
-        ("/nonexistent", &[], "cannot start"),
-        (
-            "/bin/sh",
-            &["-c", "read x; echo nonsense; sleep 100"],
-            "unexpected",
-        ),
-    ] {
-        let fetcher = fetcher_at(cache.path(), limits(), program, arguments);
-        let error = fetcher
-            .fetch(&world.source, &main_branch(), &[])
-            .await
-            .unwrap_err();
-        assert!(matches!(error, GitError::Worker { .. }), "{error:?}");
-        assert!(error.to_string().contains(expected), "{error}");
-    }
-}
-
-#[tokio::test]
-async fn hostile_worker_cannot_return_unsafe_paths() {
-    let (world, _) = world(Rules::default()).await;
-    let cache = tempfile::TempDir::new().unwrap();
-    let script = r#"read x; echo '{"file":{"path":"../x","size":0}}'; sleep 100"#;
-    let fetcher = fetcher_at(cache.path(), limits(), "/bin/sh", &["-c", script]);
-    let error = fetcher
-        .fetch(&world.source, &main_branch(), &[])
-        .await
-        .unwrap_err();
-    assert!(matches!(error, GitError::UnsafePath { .. }), "{error:?}");
-}
-
-#[tokio::test]
-async fn garbage_collection_removes_repositories_and_they_are_fetched_again() {
-    let (world, commit) = world(Rules::default()).await;
-    let fetcher = fetcher();
-    fetcher
-        .fetch(&world.source, &main_branch(), &[])
-        .await
-        .unwrap();
-    let kept = fetcher.collect_garbage(1 << 30).await.unwrap();
-    assert!(kept.removed == 0 && kept.bytes > 0, "{kept:?}");
-    let report = fetcher.collect_garbage(0).await.unwrap();
-    assert_eq!((report.removed, report.bytes), (1, 0));
-    let checkout = fetcher
-        .fetch(&world.source, &main_branch(), &[])
-        .await
-        .unwrap();
-    assert_eq!(checkout.commit, commit);
-    assert!(checkout.received_bytes > 0);
-}
-
-#[tokio::test]
-async fn damaged_cache_is_fetched_again_by_the_next_request() {
-    let (world, commit) = world(Rules::default()).await;
-    let fetcher = fetcher();
-    fetcher
-        .fetch(&world.source, &main_branch(), &[])
-        .await
-        .unwrap();
-    let stores = std::fs::read_dir(fetcher.cache.path()).unwrap();
-    let store = stores
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.is_dir())
-        .unwrap();
-    for entry in std::fs::read_dir(store.join("objects/pack")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().unwrap() == "pack" {
-            std::fs::remove_file(path).unwrap();
-        }
-    }
-    let first = fetcher.fetch(&world.source, &main_branch(), &[]).await;
-    let second = fetcher
-        .fetch(&world.source, &main_branch(), &[])
-        .await
-        .unwrap();
-    assert!(
-        first.is_ok() || matches!(first, Err(GitError::Cache { .. })),
-        "{first:?}"
-    );
-    assert_eq!(second.commit, commit);
 }

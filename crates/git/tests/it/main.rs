@@ -15,3 +15,4 @@ mod ssh;
 mod ssh_server;
 mod submodules;
 mod support;
+mod worker;
