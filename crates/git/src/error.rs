@@ -222,6 +222,14 @@ pub enum GitError {
         /// The limit.
         seconds: u64,
     },
+    /// All workers served other requests.
+    #[error(
+        "all git workers were busy for {seconds} seconds; reduce the number of large repositories, or increase spec.pollingInterval"
+    )]
+    Busy {
+        /// The waiting time.
+        seconds: u64,
+    },
     /// The worker process did not answer.
     #[error(
         "the git worker ended without an answer ({reason}); the repository may need more memory or CPU time than permitted"

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use self::process::Process;
 use crate::cache::{self, GarbageReport};
@@ -86,8 +86,8 @@ impl Fetcher {
             references: references.to_vec(),
             limits: self.settings.limits.clone(),
         };
-        let deadline = self.deadline();
-        let (_permit, mut process) = self.start(deadline).await?;
+        let (_permit, mut process) = self.start().await?;
+        let deadline = Instant::now() + self.settings.limits.wall_time + GRACE;
         let commits = self.within(deadline, async {
             process.send(&request).await?;
             match process.reply().await? {
@@ -129,8 +129,8 @@ impl Fetcher {
             cache_dir: self.settings.cache_dir.clone(),
             limits: self.settings.limits.clone(),
         };
-        let deadline = self.deadline();
-        let (_permit, mut process) = self.start(deadline).await?;
+        let (_permit, mut process) = self.start().await?;
+        let deadline = Instant::now() + self.settings.limits.wall_time + GRACE;
         // The process ends with this request, because its memory can have grown.
         self.within(deadline, async {
             process.send(&request).await?;
@@ -203,30 +203,26 @@ impl Fetcher {
         idle.retain(|process| process.last_use.elapsed() < IDLE_TIME);
     }
 
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.settings.limits.wall_time + GRACE
-    }
-
     async fn within<T>(
         &self,
         deadline: Instant,
         work: impl Future<Output = Result<T, GitError>>,
     ) -> Result<T, GitError> {
-        timeout_at(deadline, work)
-            .await
-            .unwrap_or_else(|_| Err(self.exceeded()))
+        timeout_at(deadline, work).await.unwrap_or_else(|_| {
+            Err(GitError::Timeout {
+                seconds: self.settings.limits.wall_time.as_secs(),
+            })
+        })
     }
 
-    fn exceeded(&self) -> GitError {
-        GitError::Timeout {
-            seconds: self.settings.limits.wall_time.as_secs(),
-        }
-    }
-
-    async fn start(&self, deadline: Instant) -> Result<(SemaphorePermit<'_>, Process), GitError> {
-        let permit = timeout_at(deadline, self.permits.acquire())
+    /// Returns a worker, after at most the wall time of a request.
+    async fn start(&self) -> Result<(SemaphorePermit<'_>, Process), GitError> {
+        let wall_time = self.settings.limits.wall_time;
+        let permit = timeout(wall_time, self.permits.acquire())
             .await
-            .map_err(|_| self.exceeded())?
+            .map_err(|_| GitError::Busy {
+                seconds: wall_time.as_secs(),
+            })?
             .map_err(|_| process::unexpected())?;
         while let Some(mut process) = self.take_idle() {
             if process.is_alive() {

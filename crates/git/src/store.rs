@@ -135,12 +135,7 @@ impl Store {
         progress: &mut dyn FnMut(u64) -> Result<(), GitError>,
         describe: &dyn Fn(ProtocolError) -> GitError,
     ) -> Result<u64, GitError> {
-        let failed = |error: git2::Error| {
-            describe(ProtocolError::invalid(format!(
-                "the pack is damaged: {}",
-                error.message()
-            )))
-        };
+        let failed = |error: git2::Error| pack_error(&error, describe);
         let repository = self.repository()?;
         let objects = repository.odb().map_err(failed)?;
         // The indexer completes thin packs with these objects. Without the check for connected
@@ -163,9 +158,10 @@ impl Store {
                 check_objects(&header, limits)?;
             }
             std::io::Write::write_all(&mut indexer, bytes).map_err(|error| {
-                describe(ProtocolError::invalid(format!(
-                    "the pack is damaged: {error}"
-                )))
+                match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                    Some(inner) => pack_error(inner, describe),
+                    None => GitError::cache("write a pack", error),
+                }
             })?;
             progress(received)?;
         }
@@ -177,9 +173,22 @@ impl Store {
     }
 }
 
+/// Returns the error for a pack that libgit2 cannot store: the disk, or the pack.
+fn pack_error(error: &git2::Error, describe: &dyn Fn(ProtocolError) -> GitError) -> GitError {
+    if error.class() == git2::ErrorClass::Os {
+        return GitError::cache("write a pack", error.message());
+    }
+    let reason = format!("the pack is damaged: {}", error.message());
+    describe(ProtocolError::invalid(reason))
+}
+
 /// Checks the number of objects in the header of a pack.
 fn check_objects(header: &[u8], limits: &Limits) -> Result<(), GitError> {
-    let Some(count) = header.get(8..12).and_then(|bytes| bytes.try_into().ok()) else {
+    // libgit2 reports a pack with another start.
+    let Some(count) = header
+        .strip_prefix(b"PACK")
+        .and_then(|rest| rest.get(4..8)?.try_into().ok())
+    else {
         return Ok(());
     };
     if u32::from_be_bytes(count) > limits.pack_objects {

@@ -17,8 +17,8 @@ const MAX_REQUEST: u64 = 4 << 20;
 /// The shortest time between two reports of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Serves requests until the input ends. Call this function as the only work of a process: it sets
-/// the resource limits of the process.
+/// Serves requests until the input ends. Call this function as the only work of a process, outside
+/// of an async runtime: it sets the resource limits of the process, and has its own runtime.
 pub fn worker_main(input: impl BufRead, output: impl Write) -> io::Result<()> {
     // Without the cache, the memory of the worker does not grow with the repository.
     git2::opts::enable_caching(false);

@@ -181,7 +181,13 @@ fn authorization(auth: &Auth) -> Result<Option<HeaderValue>, GitError> {
         Auth::None => return Ok(None),
         Auth::Basic { username, password } => {
             let password = trimmed(password);
-            let pair = format!("{username}:{}", password.expose_secret());
+            let password = password.expose_secret();
+            // Fleet sends a password without a user name as the user name.
+            let pair = if username.is_empty() {
+                format!("{password}:")
+            } else {
+                format!("{username}:{password}")
+            };
             format!("Basic {}", BASE64_STANDARD.encode(pair))
         }
         Auth::Bearer { token } => format!("Bearer {}", trimmed(token).expose_secret()),

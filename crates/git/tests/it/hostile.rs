@@ -9,6 +9,61 @@ use crate::http_server::{HttpServer, Rules};
 use crate::repository::{FILE, FOLDER, LINK, Repositories, TestRepository};
 use crate::support::{fetcher_with, limits, paths, text};
 
+/// Writes a packet line.
+fn packet(content: &[u8]) -> Vec<u8> {
+    let length = format!("{:04x}", content.len() + 4);
+    [length.as_bytes(), content].concat()
+}
+
+/// Fetches from a server that answers requests for packs with these packets.
+async fn fetch_pack(packets: &[&[u8]]) -> GitError {
+    let mut pack: Vec<u8> = packets.iter().flat_map(|content| packet(content)).collect();
+    pack.extend_from_slice(b"0000");
+    let repositories = Repositories::new();
+    repositories.create("a").commit_files(&[("x", "1")]);
+    let rules = Rules {
+        pack: Some(pack),
+        ..Rules::default()
+    };
+    let server = HttpServer::start(repositories.folder.path().to_owned(), rules).await;
+    let source = Source::anonymous(format!("{}/a", server.url));
+    fetcher_with(limits())
+        .fetch(&source, &Reference::Head, &[])
+        .await
+        .unwrap_err()
+}
+
+#[tokio::test]
+async fn damaged_packs_are_errors_of_the_server() {
+    let header = b"\x01PACK\0\0\0\x02\0\0\0\x01";
+    for packets in [
+        &[&b"packfile\n"[..]][..],
+        &[b"packfile\n", b"\x01PACK"],
+        &[b"packfile\n", header],
+        &[
+            b"packfile\n",
+            header,
+            b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        ],
+        &[b"packfile\n", b"\x01not a pack at all"],
+        &[b"packfile\n", b"\x09unknown"],
+        &[b"shallow-info\n"],
+    ] {
+        let error = fetch_pack(packets).await;
+        assert!(
+            matches!(error, GitError::Protocol { .. }),
+            "{packets:?} {error:?}"
+        );
+    }
+    let error = fetch_pack(&[b"packfile\n", b"\x03fatal:\x1b[31m no\n"]).await;
+    let GitError::Server { message, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(message, "fatal: [31m no");
+    let too_many = fetch_pack(&[b"packfile\n", b"\x01PACK\0\0\0\x02\xff\xff\xff\xff"]).await;
+    assert!(matches!(too_many, GitError::Limit { .. }), "{too_many:?}");
+}
+
 /// Fetches a repository whose root folder `build` writes.
 async fn fetch(
     limits: Limits,

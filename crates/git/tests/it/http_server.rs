@@ -27,6 +27,8 @@ pub(crate) struct Rules {
     pub(crate) status: Option<(u16, Vec<(&'static str, String)>)>,
     /// Answers all requests with this body.
     pub(crate) body: Option<Vec<u8>>,
+    /// Answers requests for packs with this body.
+    pub(crate) pack: Option<Vec<u8>>,
     /// Accepts requests, and never answers.
     pub(crate) hangs: bool,
 }
@@ -183,13 +185,14 @@ async fn answer(
         return Ok(response);
     }
     let protocol = header("git-protocol").filter(|_| !rules.only_version_0);
-    Ok(backend(folder, protocol, request).await)
+    Ok(backend(folder, protocol, rules.pack, request).await)
 }
 
 /// Runs `git http-backend` for one request, as a CGI program.
 async fn backend(
     folder: PathBuf,
     protocol: Option<String>,
+    pack: Option<Vec<u8>>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let mut command = tokio::process::Command::new("git");
@@ -213,6 +216,13 @@ async fn backend(
             .env("GIT_PROTOCOL", protocol);
     }
     let body = request.into_body().collect().await.unwrap().to_bytes();
+    let is_fetch = body.windows(13).any(|window| window == b"command=fetch");
+    if let Some(pack) = pack.filter(|_| is_fetch) {
+        let mut response = plain(200, pack);
+        let kind = "application/x-git-upload-pack-result".parse().unwrap();
+        response.headers_mut().insert("content-type", kind);
+        return response;
+    }
     command.env("CONTENT_LENGTH", body.len().to_string());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
