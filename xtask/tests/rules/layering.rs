@@ -9,6 +9,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("drover-gotemplate", &[]),
     ("drover-rbac", &[]),
     ("drover-reconcile", &[]),
+    ("drover-webhooks", &[]),
     (
         "drover-access",
         &["drover-api", "drover-quantity", "drover-rbac"],
@@ -375,6 +376,7 @@ fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-quantity", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
+    assert_absent("drover-webhooks", IMPURE);
 }
 
 #[test]
@@ -386,6 +388,7 @@ fn pure_crates_read_no_clock_or_file() {
             "crates/gotemplate/src/",
             "crates/quantity/src/",
             "crates/rbac/src/",
+            "crates/webhooks/src/",
             "frontend/core/src/",
         ];
         if !pure.iter().any(|folder| file.starts_with(folder)) {
