@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::functions::Function;
+use crate::literal::Number;
 
 /// The name of the template that is not defined with `define`.
 pub(crate) const ROOT: &[u8] = b"values";
@@ -61,13 +62,4 @@ pub(crate) enum Term {
     Function(&'static Function),
     Chain(Box<Self>, Vec<String>),
     Pipe(Pipe),
-}
-
-/// A number literal with all types that can represent the number.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Number {
-    pub(crate) int: Option<i64>,
-    pub(crate) float: f64,
-    /// The literal has a fraction or an exponent, so its type is `float64` by default.
-    pub(crate) is_float: bool,
 }

@@ -3,8 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::value::Entries;
-
 /// The maximum nesting of lists in a value, and of all values that a function walks.
 pub(crate) const MAX_VALUE_DEPTH: u32 = 128;
 
@@ -48,12 +46,18 @@ pub enum Limit {
     ValueDepth,
 }
 
+/// The entries of a dictionary, which the end of a rendering removes.
+pub(crate) trait Clear {
+    /// Removes all entries.
+    fn clear(&self);
+}
+
 /// The remaining steps of a rendering, and the rendering's dictionaries.
 pub(crate) struct Budget {
     steps: Cell<u64>,
     /// All dictionaries. The function `set` can create cycles, so dropping references does not free
     /// every dictionary, and a long chain of dictionaries would overflow the stack.
-    dictionaries: RefCell<Vec<Rc<Entries>>>,
+    dictionaries: RefCell<Vec<Rc<dyn Clear>>>,
 }
 
 impl Budget {
@@ -78,16 +82,15 @@ impl Budget {
     }
 
     /// Registers a dictionary, which the budget clears at the end.
-    pub(crate) fn register(&self, entries: &Rc<Entries>) {
-        self.dictionaries.borrow_mut().push(Rc::clone(entries));
+    pub(crate) fn register(&self, entries: Rc<dyn Clear>) {
+        self.dictionaries.borrow_mut().push(entries);
     }
 }
 
 impl Drop for Budget {
     fn drop(&mut self) {
         for entries in self.dictionaries.borrow().iter() {
-            let content = std::mem::take(&mut *entries.borrow_mut());
-            drop(content);
+            entries.clear();
         }
     }
 }

@@ -1,6 +1,13 @@
 //! Go's literals of strings, characters and numbers.
 
-use crate::ast::Number;
+/// A number literal with all types that can represent the number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Number {
+    pub(crate) int: Option<i64>,
+    pub(crate) float: f64,
+    /// The literal has a fraction or an exponent, so its type is `float64` by default.
+    pub(crate) is_float: bool,
+}
 
 /// Decodes a literal in double quotes or backquotes, including the quotes.
 pub(crate) fn unquote(literal: &str) -> Option<Vec<u8>> {

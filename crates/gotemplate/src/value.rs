@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::budget::{Budget, Limit, check_depth};
+use crate::budget::{Budget, Clear, Limit, check_depth};
 pub(crate) use time::{Civil, Time, days_from_civil};
 pub(crate) use version::Version;
 
@@ -15,6 +15,13 @@ mod version;
 pub(crate) type Bytes = Rc<[u8]>;
 /// The entries of a dictionary. Go's maps are references, so all copies share the entries.
 pub(crate) type Entries = RefCell<BTreeMap<Bytes, Value>>;
+
+impl Clear for Entries {
+    fn clear(&self) {
+        // The entries are dropped after the end of the mutable borrow.
+        drop(self.take());
+    }
+}
 
 /// A value of a template.
 #[derive(Debug, Clone)]
@@ -104,7 +111,7 @@ pub(crate) struct Dict {
 impl Dict {
     pub(crate) fn new(budget: &Budget, content: BTreeMap<Bytes, Value>) -> Self {
         let entries = Rc::new(RefCell::new(content));
-        budget.register(&entries);
+        budget.register(Rc::<Entries>::clone(&entries));
         Self {
             of_strings: false,
             entries: Some(entries),

@@ -1,9 +1,10 @@
 //! Evaluates pipelines, commands and terms.
 
 use super::Evaluator;
-use crate::ast::{Command, Number, Pipe, Term};
+use crate::ast::{Command, Pipe, Term};
 use crate::error::CallError;
 use crate::functions::{self, Args, Function, Type};
+use crate::literal::Number;
 use crate::value::Value;
 
 impl<'a> Evaluator<'a> {
