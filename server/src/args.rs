@@ -59,6 +59,10 @@ pub enum Command {
     /// Write the agent's container image
     #[cfg(feature = "server")]
     Agent(AgentArgs),
+    /// Read git repositories for the server
+    #[cfg(feature = "server")]
+    #[command(hide = true)]
+    GitWorker,
     /// A command that calls a server.
     #[command(flatten)]
     Client(Box<ClientCommand>),

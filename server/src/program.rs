@@ -38,6 +38,11 @@ pub fn main() -> ExitCode {
 }
 
 fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
+    #[cfg(feature = "server")]
+    if matches!(args.command, Command::GitWorker) {
+        let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+        return drover_git::worker_main(input, output).map_err(Failure::Start);
+    }
     let mut builder = match args.command {
         #[cfg(feature = "server")]
         Command::Server(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -60,6 +65,9 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::Agent(args) => match args.command {
             AgentCommand::Image(args) => image::of_agent(&args.image),
         },
+        // The worker runs without this runtime.
+        #[cfg(feature = "server")]
+        Command::GitWorker => Ok(()),
         Command::Client(command) => {
             let program = drover_cli::Program {
                 command: Args::command(),

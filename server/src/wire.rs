@@ -19,6 +19,7 @@ pub use drover_hub::connect::HubOptions;
 
 use crate::memory::MemoryPlan;
 use drover_audit::OpenAuditError;
+use drover_git::FetcherSettings;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
 use drover_hub::admission::account::exempt_server_account;
@@ -53,6 +54,8 @@ pub struct ServerOptions {
     /// Address at which an external hub calls the admission webhook. The default is the server's
     /// own URL.
     pub hub_webhook: Option<Address>,
+    /// Settings of the processes that read git repositories.
+    pub git: FetcherSettings,
     /// Address to listen on.
     pub listen: SocketAddr,
     /// The proxies that are trusted to set the client address.

@@ -217,6 +217,15 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub first_password_file: Option<PathBuf>,
+    /// Folder for copies of git repositories. The server can create the copies again. The default is
+    /// the folder git-cache in the data folder of the embedded hub, or in the folder of temporary files
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        env = "DROVER_GIT_CACHE",
+        hide_env_values = true
+    )]
+    pub git_cache: Option<PathBuf>,
 }
 
 /// The format of the server's log.

@@ -22,7 +22,12 @@ use drover_identity::administrators::Candidate;
 use drover_identity::{PasswordLogins, Passwords, administrators};
 
 use crate::wire;
+use drover_git::FetcherSettings;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
+use std::path::PathBuf;
+
+/// Maximum number of processes that read git repositories.
+const GIT_WORKERS: usize = 4;
 
 /// Runs the server or a subcommand.
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
@@ -57,10 +62,12 @@ async fn serve(options: ServerOptions) -> Result<(), Failure> {
 
 fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOptions, Failure> {
     let hub = hub_options(options.hub)?;
+    let git = git_options(&hub, options.git_cache)?;
     let demo = demo_options(&hub, options.demo_clusters)?;
     Ok(wire::ServerOptions {
         hub,
         hub_webhook: options.hub_webhook,
+        git,
         demo,
         listen: options.listen,
         proxies: Proxies {
@@ -84,6 +91,21 @@ fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
         certificate: files.certificate?,
         key: files.key?,
         authority: files.authority,
+    })
+}
+
+/// Returns the settings of the git worker, which is this program.
+fn git_options(hub: &HubOptions, cache: Option<PathBuf>) -> Result<FetcherSettings, Failure> {
+    let cache_dir = cache.unwrap_or_else(|| match hub {
+        HubOptions::Embedded(data) => data.folder().join("git-cache"),
+        _ => std::env::temp_dir().join("drover-git-cache"),
+    });
+    Ok(FetcherSettings {
+        program: std::env::current_exe().map_err(Failure::Start)?,
+        arguments: vec!["git-worker".into()],
+        cache_dir,
+        limits: drover_git::Limits::default(),
+        max_workers: GIT_WORKERS,
     })
 }
 

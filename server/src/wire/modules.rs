@@ -15,6 +15,8 @@ use drover_agent_gateway::registration::notice::Notices;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{Audit, Destination, audited};
 use drover_controllers::{Controllers, run_hub_access};
+use drover_fleet::Gitops;
+use drover_git::Fetcher;
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::admission::WriteAuthorizer;
@@ -118,6 +120,9 @@ pub(super) fn build(
         base.runtime.clone(),
     );
     base.spawn(controllers.run());
+    let fetcher = Fetcher::new(options.git.clone());
+    let gitops = Gitops::new(base.hub.clone(), base.runtime.clone(), fetcher);
+    base.spawn(gitops.run());
     let proxy = new_proxy(
         base,
         &audit,

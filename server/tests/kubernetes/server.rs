@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use drover_access::roles::{built_in_global_roles, built_in_role_templates};
 use drover_e2e::eventually;
+use drover_git::FetcherSettings;
 use drover_hub::lease::LeaseState;
 use drover_server::memory::MemoryPlan;
 use drover_server::wire::{self, EndError, ServerOptions};
@@ -55,6 +56,13 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
     ServerOptions {
         hub: hub.options(),
         hub_webhook: None,
+        git: FetcherSettings {
+            program: env!("CARGO_BIN_EXE_drover").into(),
+            arguments: vec!["git-worker".into()],
+            cache_dir: hub.folder().join("git-cache"),
+            limits: drover_git::Limits::default(),
+            max_workers: 2,
+        },
         listen: "127.0.0.1:0".parse().unwrap(),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,

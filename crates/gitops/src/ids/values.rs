@@ -31,6 +31,19 @@ pub struct DeploymentValues {
     pub staged_values: Vec<u8>,
 }
 
+impl DeploymentValues {
+    /// Replaces the values of the current options, and keeps the staged values.
+    #[must_use]
+    pub fn with_current(self, values: Vec<u8>) -> Self {
+        let hash = values_hash(&values, &self.staged_values);
+        Self {
+            hash,
+            values,
+            staged_values: self.staged_values,
+        }
+    }
+}
+
 /// Returns the Helm values of a bundle and of its targets. Targets must have names.
 #[must_use]
 pub fn bundle_values(bundle: &Bundle) -> BundleValues {
@@ -71,16 +84,18 @@ pub fn deployment_values(
 ) -> DeploymentValues {
     let values = json(options.helm.as_ref()).unwrap_or_default();
     let staged_values = json(staged.helm.as_ref()).unwrap_or_default();
-    let hash = if values.is_empty() && staged_values.is_empty() {
-        String::new()
-    } else {
-        sha256_hex(&[values.as_slice(), &staged_values].concat())
-    };
     DeploymentValues {
-        hash,
+        hash: values_hash(&values, &staged_values),
         values,
         staged_values,
     }
+}
+
+fn values_hash(values: &[u8], staged_values: &[u8]) -> String {
+    if values.is_empty() && staged_values.is_empty() {
+        return String::new();
+    }
+    sha256_hex(&[values, staged_values].concat())
 }
 
 /// Removes the Helm values from options.

@@ -22,6 +22,7 @@ use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
+use drover_git::FetcherSettings;
 use drover_tunnel::memory::MemoryLimit;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Method, Request, StatusCode};
@@ -222,6 +223,13 @@ fn options(folder: &Path) -> ServerOptions {
     ServerOptions {
         hub: HubOptions::Pod,
         hub_webhook: None,
+        git: FetcherSettings {
+            program: "drover".into(),
+            arguments: vec!["git-worker".into()],
+            cache_dir: folder.join("git-cache"),
+            limits: drover_git::Limits::default(),
+            max_workers: 1,
+        },
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,

@@ -1,0 +1,426 @@
+//! Deploys bundles: computes the targets of each bundle, plans the rollout, and writes the bundle
+//! deployments and the status of the bundle.
+
+mod cache;
+mod deployments;
+pub(crate) mod groups;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE};
+use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
+use drover_gitops::ids::ContentError;
+use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
+use drover_gitops::targeting::{Group, Target, TargetError, mapping_applies};
+use drover_hub::{HubError, call};
+use drover_reconcile::{Action, Attempt, Reconciler};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, ResourceExt as _};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use self::cache::{Compiled, Version, facts};
+use self::deployments::{Deployments, Desired};
+use self::groups::Groups;
+use self::status::Statuses;
+use crate::contents::{Contents, NewContent};
+use crate::mirror::Key;
+use crate::offline::is_offline;
+use crate::rights::Rights;
+use crate::world::World;
+use crate::writes::merge;
+
+pub(crate) use self::deployments::readable_names;
+
+/// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle
+/// deployments.
+const FINALIZER: &str = "fleet.cattle.io/bundle-finalizer";
+/// Maximum number of concurrent writes of one bundle.
+const WRITES: usize = 16;
+/// Time until the next step of a rollout that creates more deployments than one step permits.
+const NEXT_STEP: Duration = Duration::from_millis(20);
+/// Time until the next look at offline clusters of a rollout that waits.
+const WAITING: Duration = Duration::from_mins(1);
+
+/// The reason why a bundle is not deployed.
+#[derive(Debug, Error)]
+pub(crate) enum BundleError {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
+    #[error("cannot compress the content of the bundle")]
+    Content(#[from] ContentError),
+    #[error(
+        "spec.valuesHash: the Secret {0} with the Helm values does not exist; apply the bundle again with \
+         drover fleet apply"
+    )]
+    NoValues(String),
+    #[error("the entry {entry} of the Secret with the Helm values is not JSON")]
+    Values {
+        entry: String,
+        source: serde_json::Error,
+    },
+}
+
+type CompiledBundles = Arc<Mutex<BTreeMap<Key, Arc<tokio::sync::Mutex<Option<Compiled>>>>>>;
+
+/// The controller of bundles. The key is the namespace and name of a Bundle.
+#[derive(Clone)]
+pub(crate) struct Bundles {
+    client: Client,
+    world: World,
+    contents: Contents,
+    deployments: Deployments,
+    statuses: Statuses,
+    compiled: CompiledBundles,
+}
+
+impl Bundles {
+    pub(crate) fn new(client: Client, world: World, contents: Contents, rights: Rights) -> Self {
+        Self {
+            deployments: Deployments {
+                client: client.clone(),
+                rights,
+                world: world.clone(),
+            },
+            statuses: Statuses::new(client.clone()),
+            client,
+            world,
+            contents,
+            compiled: Arc::default(),
+        }
+    }
+
+    async fn deploy(&self, key: &Key, bundle: &Bundle) -> Result<Action, BundleError> {
+        let slot = Arc::clone(self.compiled.lock().entry(key.clone()).or_default());
+        let mut compiled = slot.lock().await;
+        let version = Version::of(bundle);
+        if !compiled.as_ref().is_some_and(|it| it.is_current(&version)) {
+            let with_values = self.with_values(bundle).await?;
+            *compiled = Some(Compiled::new(version, with_values));
+        }
+        let Some(compiled) = compiled.as_mut() else {
+            return Ok(Action::await_change());
+        };
+        let clusters = self.clusters(bundle);
+        let groups = self.groups(&clusters);
+        let targets = compiled.targets(&clusters, &groups)?;
+        let present = self.present(key);
+        let (plan, offline) = plan(bundle, &targets, &groups, &present)?;
+        if !targets.is_empty() {
+            self.contents
+                .ensure(NewContent {
+                    name: &compiled.content,
+                    manifest: &compiled.manifest,
+                    sha256: &compiled.sha256,
+                })
+                .await?;
+        }
+        self.write(compiled, &targets, &plan, &present).await?;
+        self.delete_others(&targets, &present).await?;
+        let more = plan.steps.iter().any(|step| step.create)
+            && plan.steps.iter().any(|step| step.wait.is_some());
+        let present = self.present(key);
+        let statuses = &self.statuses;
+        let written = statuses.write(key, bundle, &compiled.sha256, &targets, &plan, &present);
+        let later = written.await?;
+        let waits = offline < targets.len() && plan.stop.is_some();
+        Ok(match (more, later, waits) {
+            (true, ..) => Action::requeue(NEXT_STEP),
+            (_, Some(later), _) => Action::requeue(later),
+            (_, _, true) => Action::requeue(WAITING),
+            _ => Action::await_change(),
+        })
+    }
+
+    async fn write(
+        &self,
+        compiled: &Compiled,
+        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        plan: &Plan,
+        present: &BTreeMap<String, Arc<BundleDeployment>>,
+    ) -> Result<(), BundleError> {
+        let steps = targets.iter().zip(&plan.steps);
+        let writes = steps.filter_map(|((cluster, target), step)| {
+            let namespace = namespace_of(cluster)?;
+            let present = present.get(namespace);
+            if present.is_none() && !step.create {
+                return None;
+            }
+            let released = present.is_some_and(|it| it.spec.deployment_id == target.deployment_id);
+            Some((
+                cluster,
+                target,
+                namespace,
+                present,
+                released || step.release,
+            ))
+        });
+        let results = writes.map(async |(cluster, target, namespace, present, is_released)| {
+            let options = target.deployment_options();
+            let desired = Desired {
+                bundle: &compiled.bundle,
+                cluster,
+                namespace,
+                content: &compiled.content,
+                options: &options,
+                deployment_id: &target.deployment_id,
+                is_released,
+                present: present.cloned(),
+            };
+            Box::pin(self.deployments.write(&desired)).await
+        });
+        // Collected, because a lazy iterator of futures over borrowed closures is not Send.
+        let results: Vec<_> = results.collect();
+        stream::iter(results)
+            .buffer_unordered(WRITES)
+            .try_collect::<Vec<()>>()
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes the bundle deployments of clusters that the bundle no longer selects.
+    async fn delete_others(
+        &self,
+        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        present: &BTreeMap<String, Arc<BundleDeployment>>,
+    ) -> Result<(), BundleError> {
+        let namespaces = targets
+            .iter()
+            .filter_map(|(cluster, _)| namespace_of(cluster));
+        let selected: BTreeSet<&str> = namespaces.collect();
+        let others = present
+            .iter()
+            .filter(|(namespace, _)| !selected.contains(namespace.as_str()));
+        for (_, deployment) in others {
+            self.deployments.delete(deployment).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the bundle deployments of a deleted bundle, and then the finalizer.
+    async fn delete(&self, key: &Key, bundle: &Bundle) -> Result<Action, BundleError> {
+        let present = self.present(key);
+        for deployment in present.values() {
+            self.deployments.delete(deployment).await?;
+        }
+        let finalizers = bundle.finalizers();
+        if finalizers.iter().any(|it| it == FINALIZER) {
+            let rest: Vec<&String> = finalizers.iter().filter(|it| *it != FINALIZER).collect();
+            let patch = json!({ "metadata": { "finalizers": rest } });
+            let bundles = self.api(key);
+            let removed = merge(
+                "remove the finalizer of a Bundle",
+                &bundles,
+                &key.name,
+                &patch,
+            );
+            match removed.await {
+                Err(error) if !error.is_not_found() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        self.forget(key);
+        Ok(Action::await_change())
+    }
+
+    async fn add_finalizer(&self, key: &Key, bundle: &Bundle) -> Result<(), BundleError> {
+        if bundle.finalizers().iter().any(|it| it == FINALIZER) {
+            return Ok(());
+        }
+        let mut finalizers = bundle.finalizers().to_vec();
+        finalizers.push(FINALIZER.to_owned());
+        let patch = json!({ "metadata": {
+            "finalizers": finalizers, "resourceVersion": bundle.resource_version(),
+        } });
+        merge(
+            "add the finalizer of a Bundle",
+            &self.api(key),
+            &key.name,
+            &patch,
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Returns the bundle with the Helm values that `fleet apply` stored in a Secret.
+    async fn with_values(&self, bundle: &Bundle) -> Result<Bundle, BundleError> {
+        let mut bundle = bundle.clone();
+        if bundle.spec.values_hash.is_empty() {
+            return Ok(bundle);
+        }
+        let (namespace, name) = (bundle.namespace().unwrap_or_default(), bundle.name_any());
+        let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
+        let secret = call("read the Helm values of a Bundle", secrets.get_opt(&name)).await?;
+        let data = secret.and_then(|secret| secret.data);
+        let data = data.ok_or(BundleError::NoValues(name))?;
+        for (entry, bytes) in data {
+            let parse = |source| BundleError::Values {
+                entry: entry.clone(),
+                source,
+            };
+            let values: Value = serde_json::from_slice(&bytes.0).map_err(parse)?;
+            if entry == "values.yaml" {
+                bundle.spec.options.helm.get_or_insert_default().values = Some(values);
+                continue;
+            }
+            let mut targets = bundle.spec.targets.iter_mut();
+            if let Some(target) = targets.find(|target| target.name == entry) {
+                target.options.helm.get_or_insert_default().values = Some(values);
+            }
+        }
+        Ok(bundle)
+    }
+
+    /// Returns the clusters of the bundle's namespace, and of the namespaces that a mapping permits.
+    fn clusters(&self, bundle: &Bundle) -> Vec<Arc<FleetCluster>> {
+        let namespace = bundle.namespace().unwrap_or_default();
+        let mut clusters = self.world.clusters.in_namespace(&namespace);
+        let mappings = self.world.mappings.in_namespace(&namespace);
+        if !mappings.is_empty() {
+            let permitted = |other: &&Arc<k8s_openapi::api::core::v1::Namespace>| {
+                other.name_any() != namespace
+                    && mappings.iter().any(|mapping| {
+                        mapping_applies(mapping, bundle, other.labels()).unwrap_or(false)
+                    })
+            };
+            let all = self.world.namespaces.all();
+            for other in all.iter().filter(permitted) {
+                clusters.extend(self.world.clusters.in_namespace(&other.name_any()));
+            }
+        }
+        clusters.retain(|cluster| cluster.metadata.deletion_timestamp.is_none());
+        clusters
+    }
+
+    fn groups(&self, clusters: &[Arc<FleetCluster>]) -> Groups {
+        let namespaces: BTreeSet<String> = clusters
+            .iter()
+            .filter_map(|cluster| cluster.namespace())
+            .collect();
+        let groups = namespaces.iter();
+        let groups = groups.flat_map(|namespace| self.world.groups.in_namespace(namespace));
+        Groups::new(groups.collect())
+    }
+
+    /// Returns the bundle deployments of a bundle, by the namespaces of their clusters.
+    fn present(&self, key: &Key) -> BTreeMap<String, Arc<BundleDeployment>> {
+        let deployments = self.world.of_bundle(key).into_iter();
+        deployments
+            .map(|it| (it.namespace().unwrap_or_default(), it))
+            .collect()
+    }
+
+    fn forget(&self, key: &Key) {
+        self.compiled.lock().remove(key);
+        self.statuses.forget(key);
+    }
+
+    fn api(&self, key: &Key) -> Api<Bundle> {
+        Api::namespaced(self.client.clone(), &key.namespace)
+    }
+}
+
+/// Returns the namespace of a cluster's bundle deployments. A new Fleet Cluster has none.
+fn namespace_of(cluster: &FleetCluster) -> Option<&str> {
+    let status = cluster.status.as_ref()?;
+    (!status.namespace.is_empty()).then_some(&status.namespace)
+}
+
+/// Plans the next step of a rollout. Returns the plan and the number of offline clusters.
+fn plan(
+    bundle: &Bundle,
+    targets: &[(Arc<FleetCluster>, Arc<Target>)],
+    groups: &Groups,
+    present: &BTreeMap<String, Arc<BundleDeployment>>,
+) -> Result<(Plan, usize), RolloutError> {
+    let now = Timestamp::now();
+    let keys: Vec<Key> = targets
+        .iter()
+        .map(|(cluster, _)| Key::of(&**cluster))
+        .collect();
+    let members: Vec<_> = targets
+        .iter()
+        .map(|(cluster, _)| groups.of(cluster))
+        .collect();
+    let groups: Vec<Vec<Group<'_>>> = members
+        .iter()
+        .map(|members| members.iter().map(|member| member.as_group()).collect())
+        .collect();
+    let candidates: Vec<Candidate<'_>> = targets
+        .iter()
+        .enumerate()
+        .map(|(index, (cluster, target))| Candidate {
+            cluster: facts(cluster, &keys[index], &groups[index]),
+            wanted: &target.deployment_id,
+            current: namespace_of(cluster)
+                .and_then(|namespace| present.get(namespace))
+                .map(|deployment| &**deployment),
+            paused: bundle.spec.paused || cluster.spec.paused || is_off_schedule(cluster),
+            offline: is_offline(cluster, now),
+        })
+        .collect();
+    let offline = candidates
+        .iter()
+        .filter(|candidate| candidate.offline)
+        .count();
+    Ok((
+        rollout::plan(bundle.spec.rollout_strategy.as_ref(), &candidates)?,
+        offline,
+    ))
+}
+
+/// Reports whether a cluster is outside of its deployment window.
+fn is_off_schedule(cluster: &FleetCluster) -> bool {
+    let status = cluster.status.as_ref();
+    status.is_some_and(|status| status.scheduled && !status.active_schedule)
+}
+
+impl Reconciler for Bundles {
+    type Key = Key;
+    type Error = BundleError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, BundleError> {
+        let Some(bundle) = self.world.bundles.get(key) else {
+            for deployment in self.present(key).values() {
+                self.deployments.delete(deployment).await?;
+            }
+            self.forget(key);
+            return Ok(Action::await_change());
+        };
+        if bundle.metadata.deletion_timestamp.is_some() {
+            return self.delete(key, &bundle).await;
+        }
+        self.add_finalizer(key, &bundle).await?;
+        match Box::pin(self.deploy(key, &bundle)).await {
+            Err(error) => {
+                let message = crate::error_text(&error);
+                self.statuses.write_error(key, &bundle, &message).await?;
+                Err(error)
+            }
+            action => action,
+        }
+    }
+
+    fn is_expected(&self, error: &BundleError) -> bool {
+        matches!(error, BundleError::Hub(error) if error.is_conflict())
+    }
+}
+
+/// Returns the key of the bundle of a bundle deployment.
+pub(crate) fn bundle_of(deployment: &BundleDeployment) -> Option<Key> {
+    let labels = deployment.labels();
+    Some(Key::new(
+        labels.get(BUNDLE_NAMESPACE)?,
+        labels.get(BUNDLE_NAME)?,
+    ))
+}

@@ -1,0 +1,261 @@
+//! Writes the bundle deployments of one bundle.
+//!
+//! The agent's rights and the Secret with the Helm values exist before a bundle deployment names them.
+//! The Secret is deleted before its bundle deployment, so that a crash leaves no Secret.
+
+use drover_api::fleet::labels::{CONTENT_NAME, MANAGED, SECRET_TYPE_DEPLOYMENT_OPTIONS};
+use drover_api::fleet::{
+    Bundle, BundleDeployment, BundleDeploymentOptions, BundleDeploymentSpec, FleetCluster,
+};
+use drover_gitops::ids::{DeploymentValues, clear_deployment_values, deployment_values};
+use drover_gitops::targeting::deployment_labels;
+use drover_hub::{HubError, call};
+use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation, jsonptr::PointerBuf};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::cache::facts;
+use crate::contents::names;
+use crate::mirror::Key;
+use crate::rights::{Readable, Rights};
+use crate::world::World;
+use crate::writes::{apply, create, delete};
+use drover_api::group::SERVER_FIELD_MANAGER;
+
+/// The deployment that a cluster should have.
+pub(super) struct Desired<'a> {
+    pub(super) bundle: &'a Bundle,
+    pub(super) cluster: &'a FleetCluster,
+    /// Namespace of the cluster's bundle deployments.
+    pub(super) namespace: &'a str,
+    /// Name of the Content.
+    pub(super) content: &'a str,
+    pub(super) options: &'a BundleDeploymentOptions,
+    pub(super) deployment_id: &'a str,
+    /// True to deploy, and false to only stage the deployment.
+    pub(super) is_released: bool,
+    /// The present bundle deployment.
+    pub(super) present: Option<Arc<BundleDeployment>>,
+}
+
+/// The writer of bundle deployments.
+#[derive(Clone)]
+pub(super) struct Deployments {
+    pub(super) client: Client,
+    pub(super) rights: Rights,
+    pub(super) world: World,
+}
+
+impl Deployments {
+    /// Writes a bundle deployment if it differs from the desired state.
+    pub(super) async fn write(&self, desired: &Desired<'_>) -> Result<(), HubError> {
+        let name = desired.bundle.name_any();
+        let labels = labels(desired);
+        if let Some(present) = &desired.present
+            && has_ids(desired, present)
+            && present.spec == spec(desired, present.spec.values_hash.clone())
+            && *present.labels() == labels
+        {
+            return Ok(());
+        }
+        let values = self.values(desired, &name).await?;
+        let spec = spec(desired, values.hash.clone());
+        let readable = Readable {
+            contents: [desired.content.to_owned()].into(),
+            secrets: if values.hash.is_empty() {
+                [].into()
+            } else {
+                [name.clone()].into()
+            },
+        };
+        let current = || readable_names(&self.world, desired.namespace);
+        self.rights
+            .ensure(desired.namespace, &readable, current)
+            .await?;
+        self.write_values(desired.namespace, &name, &values).await?;
+        let api = Api::namespaced(self.client.clone(), desired.namespace);
+        if desired.present.is_none() {
+            let created = BundleDeployment {
+                metadata: ObjectMeta {
+                    name: Some(name.clone()),
+                    namespace: Some(desired.namespace.to_owned()),
+                    labels: Some(labels.clone()),
+                    ..ObjectMeta::default()
+                },
+                spec: spec.clone(),
+                status: None,
+            };
+            if let Some(created) = create("create a bundle deployment", &api, &created).await? {
+                self.world.deployments.observe(created);
+                return Ok(());
+            }
+        }
+        self.patch(&api, &name, &spec, &labels).await
+    }
+
+    /// Replaces the complete fields, because a merge would keep removed options.
+    async fn patch(
+        &self,
+        api: &Api<BundleDeployment>,
+        name: &str,
+        spec: &BundleDeploymentSpec,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<(), HubError> {
+        let add = |path: &'static str, value: Value| {
+            PatchOperation::Add(AddOperation {
+                path: PointerBuf::parse(path).expect("the path is a constant JSON pointer"),
+                value,
+            })
+        };
+        let operations = vec![
+            add("/metadata/labels", json!(labels)),
+            add("/spec", json!(spec)),
+        ];
+        let patch: Patch<()> = Patch::Json(JsonPatch(operations));
+        let params = PatchParams {
+            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = api.patch(name, &params, &patch);
+        let written = call("write a bundle deployment", patched).await?;
+        self.world.deployments.observe(written);
+        Ok(())
+    }
+
+    /// Deletes a bundle deployment and its Secret. The agent then deletes the objects in the cluster.
+    pub(super) async fn delete(&self, deployment: &BundleDeployment) -> Result<(), HubError> {
+        let (namespace, name) = (
+            deployment.namespace().unwrap_or_default(),
+            deployment.name_any(),
+        );
+        if !deployment.spec.values_hash.is_empty() {
+            let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
+            delete("delete the values of a bundle deployment", &secrets, &name).await?;
+        }
+        let api = Api::<BundleDeployment>::namespaced(self.client.clone(), &namespace);
+        delete("delete a bundle deployment", &api, &name).await?;
+        self.world.deployments.forget(&Key::new(namespace, name));
+        Ok(())
+    }
+
+    /// Returns the Helm values for the Secret. A deployment that is only staged keeps the current values.
+    async fn values(
+        &self,
+        desired: &Desired<'_>,
+        name: &str,
+    ) -> Result<DeploymentValues, HubError> {
+        let staged = desired.options;
+        if desired.is_released {
+            return Ok(deployment_values(staged, staged));
+        }
+        let mut values = deployment_values(&BundleDeploymentOptions::default(), staged);
+        let present = desired.present.as_ref();
+        if present.is_some_and(|present| !present.spec.values_hash.is_empty()) {
+            let secrets = Api::<Secret>::namespaced(self.client.clone(), desired.namespace);
+            let secret = call(
+                "read the values of a bundle deployment",
+                secrets.get_opt(name),
+            )
+            .await?;
+            let current = secret.and_then(|secret| secret.data?.remove("values"));
+            values = values.with_current(current.map(|current| current.0).unwrap_or_default());
+        }
+        Ok(values)
+    }
+
+    async fn write_values(
+        &self,
+        namespace: &str,
+        name: &str,
+        values: &DeploymentValues,
+    ) -> Result<(), HubError> {
+        if values.hash.is_empty() {
+            return Ok(());
+        }
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some([(MANAGED.to_owned(), "true".to_owned())].into()),
+                ..ObjectMeta::default()
+            },
+            type_: Some(SECRET_TYPE_DEPLOYMENT_OPTIONS.to_owned()),
+            data: Some(
+                [
+                    ("values".to_owned(), ByteString(values.values.clone())),
+                    (
+                        "stagedValues".to_owned(),
+                        ByteString(values.staged_values.clone()),
+                    ),
+                ]
+                .into(),
+            ),
+            ..Secret::default()
+        };
+        let secrets = Api::namespaced(self.client.clone(), namespace);
+        apply("write the values of a bundle deployment", &secrets, &secret).await?;
+        Ok(())
+    }
+}
+
+/// Returns the names that the bundle deployments of a namespace name.
+pub(crate) fn readable_names(world: &World, namespace: &str) -> Readable {
+    let mut readable = Readable::default();
+    for deployment in world.deployments.in_namespace(namespace) {
+        readable.contents.extend(names(&deployment));
+        if !deployment.spec.values_hash.is_empty() {
+            readable.secrets.insert(deployment.name_any());
+        }
+    }
+    readable
+}
+
+/// Reports whether a bundle deployment has the desired IDs. The IDs are hashes of the options and their
+/// Helm values.
+fn has_ids(desired: &Desired<'_>, present: &BundleDeployment) -> bool {
+    let id = desired.deployment_id;
+    let is_staged = present.spec.staged_deployment_id == id;
+    is_staged && (!desired.is_released || present.spec.deployment_id == id)
+}
+
+fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
+    let mut options = desired.options.clone();
+    clear_deployment_values(&mut options);
+    let correct_drift = options.correct_drift.clone();
+    let staged = desired.deployment_id.to_owned();
+    let (current, current_id) = match &desired.present {
+        _ if desired.is_released => (options.clone(), staged.clone()),
+        Some(present) => (
+            present.spec.options.clone(),
+            present.spec.deployment_id.clone(),
+        ),
+        None => (BundleDeploymentOptions::default(), String::new()),
+    };
+    let status = desired.cluster.status.as_ref();
+    BundleDeploymentSpec {
+        paused: desired.cluster.spec.paused || desired.bundle.spec.paused,
+        staged_options: options,
+        staged_deployment_id: staged,
+        options: current,
+        deployment_id: current_id,
+        depends_on: desired.bundle.spec.depends_on.clone(),
+        correct_drift,
+        helm_chart_options: desired.bundle.spec.helm_op_options.clone(),
+        values_hash,
+        off_schedule: status.is_some_and(|status| status.scheduled && !status.active_schedule),
+        ..BundleDeploymentSpec::default()
+    }
+}
+
+/// Returns the labels of a bundle deployment.
+fn labels(desired: &Desired<'_>) -> BTreeMap<String, String> {
+    let key = Key::of(desired.cluster);
+    let mut labels = deployment_labels(desired.bundle, &facts(desired.cluster, &key, &[]));
+    labels.insert(CONTENT_NAME.to_owned(), desired.content.to_owned());
+    labels
+}

@@ -1,0 +1,141 @@
+//! Writes the status of bundles, at most once in two seconds for each bundle.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::fleet::{Bundle, BundleDeployment, BundleStatus, FleetCluster};
+use drover_gitops::rollout::Plan;
+use drover_gitops::states::{Aggregate, DeploymentState, ready_condition};
+use drover_gitops::targeting::Target;
+use drover_hub::HubError;
+use kube::{Api, Client};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::namespace_of;
+use crate::mirror::Key;
+use crate::rollups::now;
+use crate::writes::write_status;
+
+/// Minimum time between two writes of the status of one bundle.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// The last written status of a bundle.
+struct Written {
+    at: Instant,
+    status: BundleStatus,
+}
+
+/// The writer of bundle statuses.
+#[derive(Clone)]
+pub(super) struct Statuses {
+    client: Client,
+    written: Arc<Mutex<BTreeMap<Key, Written>>>,
+}
+
+impl Statuses {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            written: Arc::default(),
+        }
+    }
+
+    pub(super) fn forget(&self, key: &Key) {
+        self.written.lock().remove(key);
+    }
+
+    /// Writes the status after a step of the rollout. Returns the delay of a write that is too early.
+    pub(super) async fn write(
+        &self,
+        key: &Key,
+        bundle: &Bundle,
+        sha256: &str,
+        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        plan: &Plan,
+        present: &BTreeMap<String, Arc<BundleDeployment>>,
+    ) -> Result<Option<Duration>, HubError> {
+        let mut aggregate = Aggregate::default();
+        for (cluster, target) in targets {
+            let cluster_key = Key::of(&**cluster).to_string();
+            let current = namespace_of(cluster).and_then(|namespace| present.get(namespace));
+            let current = current.map(|deployment| &**deployment);
+            let state = DeploymentState::of_target(&cluster_key, current, &target.deployment_id);
+            aggregate.set(&cluster_key, state);
+        }
+        let mut status = self.current(key, bundle);
+        plan.write_status(&mut status);
+        status.summary = aggregate.summary();
+        status.display.ready_clusters = aggregate.ready_text();
+        status.display.state = aggregate
+            .state()
+            .map_or_else(String::new, |it| it.name().to_owned());
+        status.resources_sha256_sum = sha256.to_owned();
+        status.observed_generation = bundle.metadata.generation.unwrap_or_default();
+        let message = match plan.stop.as_ref().filter(|stop| !stop.failed.is_empty()) {
+            Some(stop) => format!(
+                "the rollout stopped at partition {:?}: {} clusters are unavailable, and the limit is {}; \
+                 failed: {}; {}",
+                stop.partition,
+                stop.unavailable,
+                stop.max_unavailable,
+                stop.failed.join(", "),
+                aggregate.ready_message("Cluster")
+            ),
+            None => aggregate.ready_message("Cluster"),
+        };
+        ready_condition(&mut status.conditions, &message, &now());
+        self.write_if_changed(key, bundle, status).await
+    }
+
+    /// Writes the condition `Ready` of a bundle that cannot be deployed.
+    pub(super) async fn write_error(
+        &self,
+        key: &Key,
+        bundle: &Bundle,
+        message: &str,
+    ) -> Result<(), HubError> {
+        let mut status = self.current(key, bundle);
+        status.display.state = "ErrApplied".to_owned();
+        ready_condition(&mut status.conditions, message, &now());
+        self.write_if_changed(key, bundle, status).await?;
+        Ok(())
+    }
+
+    fn current(&self, key: &Key, bundle: &Bundle) -> BundleStatus {
+        let written = self.written.lock().get(key).map(|it| it.status.clone());
+        written
+            .or_else(|| bundle.status.clone())
+            .unwrap_or_default()
+    }
+
+    async fn write_if_changed(
+        &self,
+        key: &Key,
+        bundle: &Bundle,
+        status: BundleStatus,
+    ) -> Result<Option<Duration>, HubError> {
+        let now = Instant::now();
+        let known = {
+            let written = self.written.lock();
+            let last = written.get(key);
+            let known = last.map_or(bundle.status.as_ref(), |last| Some(&last.status));
+            if known == Some(&status) {
+                return Ok(None);
+            }
+            let known = known.cloned();
+            if let Some(wait) = last.and_then(|last| INTERVAL.checked_sub(now - last.at)) {
+                return Ok(Some(wait));
+            }
+            known
+        };
+        let bundles = Api::<Bundle>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "write the status of a Bundle";
+        write_status(operation, &bundles, &key.name, known.as_ref(), &status).await?;
+        self.written
+            .lock()
+            .insert(key.clone(), Written { at: now, status });
+        Ok(None)
+    }
+}

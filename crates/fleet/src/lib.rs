@@ -1,0 +1,261 @@
+//! The hub side of GitOps: controllers of Fleet's kinds.
+//!
+//! *Owns* the Fleet Cluster, namespace and hub rights of each Cluster, and the Bundles, BundleDeployments
+//! and Contents that follow from GitRepos. *Never* sends a request to a cluster: agents pull from the hub.
+
+mod bundles;
+mod clusters;
+mod contents;
+mod mirror;
+mod namespaces;
+mod offline;
+mod repos;
+mod rights;
+mod rollups;
+mod templates;
+mod triggers;
+mod world;
+mod writes;
+
+use std::time::Duration;
+
+use std::sync::Arc;
+
+use drover_api::fleet::GitRepo;
+use drover_git::Fetcher;
+use drover_hub::Hub;
+use drover_reconcile::{Backoff, Controller, Options, Runtime, Trigger, on_change_of};
+
+use self::bundles::Bundles;
+use self::clusters::Clusters;
+use self::contents::{Collection, Contents};
+use self::repos::{RepoStates, RepoStatuses, Repos};
+use self::rights::Rights;
+use self::rollups::{ClusterStatuses, GroupStatuses};
+use self::world::World;
+
+pub use mirror::Key;
+
+/// Maximum number of concurrent calls of a controller.
+const CONCURRENCY: usize = 32;
+/// Pause after the reconciliation of a bundle. Merges the changes of many bundle deployments.
+const COOLDOWN: Duration = Duration::from_millis(200);
+/// Pause before and after a write of a status. A status is written at most every few seconds.
+const STATUS_DELAY: Duration = Duration::from_secs(1);
+
+/// The controllers of Fleet's kinds.
+pub struct Gitops {
+    hub: Hub,
+    runtime: Runtime,
+    fetcher: Arc<Fetcher>,
+    world: World,
+}
+
+impl std::fmt::Debug for Gitops {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gitops")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The triggers of the controllers that write statuses.
+struct Statuses {
+    repos: Trigger<Key>,
+    clusters: Trigger<Key>,
+    groups: Trigger<Key>,
+}
+
+impl Statuses {
+    fn new(runtime: &Runtime) -> Self {
+        let options = |name| Options {
+            concurrency: CONCURRENCY,
+            debounce: STATUS_DELAY,
+            cooldown: STATUS_DELAY,
+            ..Options::new(name)
+        };
+        Self {
+            repos: runtime.trigger(options("git-repo-status")),
+            clusters: runtime.trigger(options("fleet-cluster-status")),
+            groups: runtime.trigger(options("cluster-group-status")),
+        }
+    }
+
+    /// Enqueues the objects whose status a changed bundle deployment or cluster concerns.
+    fn connect(&self, world: &World) {
+        let (repos, clusters, seen) = (self.repos.clone(), self.clusters.clone(), world.clone());
+        world.deployments.listen(move |change| {
+            for deployment in [&change.before, &change.after].into_iter().flatten() {
+                if let Some(cluster) = rollups::cluster_of(deployment) {
+                    clusters.enqueue(cluster);
+                }
+                let bundle = bundles::bundle_of(deployment);
+                let bundle = bundle.and_then(|bundle| seen.bundles.get(&bundle));
+                if let Some(repo) = bundle.and_then(|bundle| repos::owner(&bundle)) {
+                    repos.enqueue(repo);
+                }
+            }
+        });
+        let (clusters, groups, seen) = (self.clusters.clone(), self.groups.clone(), world.clone());
+        world.clusters.listen(move |change| {
+            clusters.enqueue(change.key.clone());
+            for group in seen.groups.in_namespace(&change.key.namespace) {
+                groups.enqueue(Key::of(&*group));
+            }
+        });
+        let groups = self.groups.clone();
+        world
+            .groups
+            .listen(move |change| groups.enqueue(change.key.clone()));
+    }
+}
+
+impl Gitops {
+    /// Creates the controllers. [`Self::run`] starts the controllers.
+    pub fn new(hub: Hub, runtime: Runtime, fetcher: Fetcher) -> Self {
+        Self {
+            hub,
+            runtime,
+            fetcher: Arc::new(fetcher),
+            world: World::new(),
+        }
+    }
+
+    /// Runs all controllers until the runtime stops. Controllers act only while this server is the
+    /// leader.
+    pub async fn run(self) {
+        let stop = self.runtime.stop.clone();
+        let client = self.hub.client();
+        let controllers = async {
+            let synced = stop.run_until_cancelled(self.world.synced()).await;
+            if synced.is_some() {
+                self.run_controllers().await;
+            }
+        };
+        tokio::join!(self.world.run(&client, &stop), controllers);
+    }
+
+    async fn run_controllers(&self) {
+        let (runtime, client) = (&self.runtime, self.hub.client());
+        let (world, rights) = (self.world.clone(), Rights::new(client.clone()));
+        let contents = Contents::new(client.clone(), world.clone());
+        let states = RepoStates::default();
+        let statuses = Statuses::new(runtime);
+        statuses.connect(&world);
+        let repo_statuses = RepoStatuses {
+            client: client.clone(),
+            world: world.clone(),
+            states: states.clone(),
+        };
+        let cluster_statuses = ClusterStatuses {
+            client: client.clone(),
+            world: world.clone(),
+            rights: rights.clone(),
+        };
+        let group_statuses = GroupStatuses {
+            client: client.clone(),
+            world: world.clone(),
+        };
+        let (repos, clusters, groups) = (world.clone(), world.clone(), world.clone());
+        tokio::join!(
+            namespaces::run(client, runtime),
+            runtime.run(self.clusters(rights.clone())),
+            runtime.run(self.bundles(contents.clone(), rights)),
+            runtime.run(self.repos(states, statuses.repos.clone())),
+            runtime.run(
+                Controller::new(statuses.repos, repo_statuses)
+                    .at_start(move || keys(&repos.git_repos.all()))
+            ),
+            runtime.run(
+                Controller::new(statuses.clusters, cluster_statuses)
+                    .at_start(move || keys(&clusters.clusters.all()))
+            ),
+            runtime.run(
+                Controller::new(statuses.groups, group_statuses)
+                    .at_start(move || keys(&groups.groups.all()))
+            ),
+            runtime.run_single(Options::new("contents"), Collection(contents), []),
+        );
+    }
+
+    fn repos(&self, states: RepoStates, statuses: Trigger<Key>) -> Controller<Repos> {
+        let trigger = self.runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            timeout: Some(Duration::from_mins(10)),
+            ..Options::new("git-repos")
+        });
+        let enqueue = trigger.clone();
+        self.world.git_repos.listen(move |change| {
+            let spec = |it: &Option<Arc<GitRepo>>| it.as_ref().map(|it| it.metadata.generation);
+            if spec(&change.before) != spec(&change.after) {
+                enqueue.enqueue(change.key.clone());
+            }
+        });
+        let (client, world) = (self.hub.client(), self.world.clone());
+        let fetcher = Arc::clone(&self.fetcher);
+        let repos = Repos::new(client, world.clone(), fetcher, states, statuses);
+        Controller::new(trigger, repos).at_start(move || Repos::keys(&world))
+    }
+
+    fn bundles(&self, contents: Contents, rights: Rights) -> Controller<Bundles> {
+        let trigger = self.runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            timeout: Some(Duration::from_mins(10)),
+            cooldown: COOLDOWN,
+            backoff: Backoff::new(Duration::from_secs(1), Duration::from_mins(1)),
+            ..Options::new("bundles")
+        });
+        triggers::connect(&self.world, &trigger);
+        let bundles = Bundles::new(self.hub.client(), self.world.clone(), contents, rights);
+        let world = self.world.clone();
+        Controller::new(trigger, bundles).at_start(move || {
+            let all = world.bundles.all();
+            let bundles = all.iter().map(|bundle| Key::of(&**bundle));
+            let deployments = world.deployments.all();
+            let orphans = deployments.iter().filter_map(|it| bundles::bundle_of(it));
+            let keys: std::collections::BTreeSet<Key> = bundles.chain(orphans).collect();
+            keys.into_iter().collect()
+        })
+    }
+
+    fn clusters(&self, rights: Rights) -> Controller<Clusters> {
+        let clusters = Clusters::new(self.hub.clone(), self.world.clone(), rights);
+        let trigger = self.runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            debounce: Duration::from_millis(100),
+            backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(30)),
+            ..Options::new("fleet-clusters")
+        });
+        let changed = clusters.clone();
+        let source = on_change_of(self.hub.stores().clusters.changed(), move || {
+            changed.outdated()
+        });
+        let fresh = clusters.clone();
+        Controller::new(trigger, clusters)
+            .on(source)
+            .at_start(move || {
+                fresh.forget();
+                fresh.outdated()
+            })
+    }
+}
+
+/// Returns the message of an error and of its sources.
+fn error_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let message = error.to_string();
+        if !text.ends_with(&message) {
+            text.push_str(": ");
+            text.push_str(&message);
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// Returns the keys of objects.
+fn keys<K: kube::Resource>(objects: &[Arc<K>]) -> Vec<Key> {
+    objects.iter().map(|object| Key::of(&**object)).collect()
+}

@@ -1,0 +1,169 @@
+//! Reads the repositories of GitRepos, and writes their bundles.
+
+mod bundles;
+mod fetch;
+mod polls;
+mod source;
+mod state;
+mod status;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::fleet::go_duration;
+use drover_api::fleet::labels::REPO_NAME;
+use drover_api::fleet::{Bundle, GitRepo};
+use drover_git::{Fetcher, schedule};
+use drover_hub::HubError;
+use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
+use kube::{Client, ResourceExt as _};
+
+use self::bundles::BundleWriter;
+use self::fetch::FetchError;
+use self::polls::Polls;
+use self::state::{Failure, States};
+use crate::mirror::Key;
+use crate::world::World;
+
+pub(crate) use self::state::States as RepoStates;
+pub(crate) use self::status::RepoStatuses;
+
+/// Interval of polls without `spec.pollingInterval`.
+const INTERVAL: Duration = Duration::from_secs(15);
+/// Interval of the checks of a GitRepo without polling, for changes of its bundles.
+const WITHOUT_POLLING: Duration = Duration::from_hours(1);
+
+/// The controller of repositories. The key is the namespace and name of a GitRepo.
+#[derive(Clone)]
+pub(crate) struct Repos {
+    client: Client,
+    world: World,
+    fetcher: Arc<Fetcher>,
+    polls: Polls,
+    writer: BundleWriter,
+    states: States,
+    statuses: Trigger<Key>,
+}
+
+impl Repos {
+    pub(crate) fn new(
+        client: Client,
+        world: World,
+        fetcher: Arc<Fetcher>,
+        states: States,
+        statuses: Trigger<Key>,
+    ) -> Self {
+        Self {
+            writer: BundleWriter {
+                client: client.clone(),
+                world: world.clone(),
+            },
+            polls: Polls::new(Arc::clone(&fetcher)),
+            client,
+            world,
+            fetcher,
+            states,
+            statuses,
+        }
+    }
+
+    /// Returns the keys of all GitRepos, and of deleted GitRepos with bundles.
+    pub(crate) fn keys(world: &World) -> Vec<Key> {
+        let repos = world.git_repos.all();
+        let bundles = world.bundles.all();
+        let keys = repos.iter().map(|repo| Key::of(&**repo));
+        let owners = bundles.iter().filter_map(|bundle| owner(bundle));
+        keys.chain(owners)
+            .collect::<BTreeSet<Key>>()
+            .into_iter()
+            .collect()
+    }
+
+    /// Polls a repository, and writes its bundles after a change.
+    async fn poll(&self, key: &Key, repo: &GitRepo) -> Result<(), FetchError> {
+        let source = source::source(&self.client, repo).await?;
+        let reference = source::reference(repo);
+        let max_age = self.states.max_age(key, interval(repo));
+        let commit = self.polls.commit(&source, &reference, max_age).await?;
+        self.states.polled(key, &commit);
+        if !self.states.must_read(key, repo, &commit) {
+            return Ok(());
+        }
+        self.states.reading(key);
+        self.statuses.enqueue(key.clone());
+        let bundles = fetch::bundles(&self.fetcher, &source, repo, &commit).await?;
+        self.writer.write(key, bundles).await?;
+        self.states.read(key, repo, &commit);
+        Ok(())
+    }
+
+    async fn reconcile_repo(&self, key: &Key, repo: &GitRepo) -> Action {
+        let interval = interval(repo);
+        let result = Box::pin(self.poll(key, repo)).await;
+        let delay = match result {
+            Ok(()) => {
+                self.states.succeeded(key);
+                if repo.spec.disable_polling {
+                    WITHOUT_POLLING
+                } else {
+                    schedule::delay_after_success(interval, random())
+                }
+            }
+            Err(error) => {
+                let failures = self.states.failures(key);
+                let retry_after = error.retry_after();
+                let delay =
+                    schedule::delay_after_failure(interval, failures, retry_after, random());
+                self.states.failed(key, Failure::new(&error, delay));
+                delay
+            }
+        };
+        self.statuses.enqueue(key.clone());
+        Action::requeue(delay)
+    }
+}
+
+impl Reconciler for Repos {
+    type Key = Key;
+    type Error = HubError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        match self.world.git_repos.get(key) {
+            Some(repo) if repo.metadata.deletion_timestamp.is_none() => {
+                Ok(Box::pin(self.reconcile_repo(key, &repo)).await)
+            }
+            Some(_) => Ok(Action::await_change()),
+            None => {
+                self.states.forget(key);
+                self.writer.delete_all(key).await?;
+                Ok(Action::await_change())
+            }
+        }
+    }
+}
+
+/// Returns the GitRepo of a bundle.
+pub(crate) fn owner(bundle: &Bundle) -> Option<Key> {
+    let name = bundle
+        .labels()
+        .get(REPO_NAME)
+        .filter(|name| !name.is_empty())?;
+    Some(Key::new(bundle.namespace().unwrap_or_default(), name))
+}
+
+/// Returns the interval of polls of a GitRepo.
+fn interval(repo: &GitRepo) -> Duration {
+    let text = repo.spec.polling_interval.as_deref();
+    let interval = text
+        .and_then(|text| go_duration::parse(text))
+        .filter(|it| !it.is_zero());
+    interval.unwrap_or(INTERVAL)
+}
+
+/// Returns a random number in `[0, 1)`. Without random numbers, returns 0.5.
+fn random() -> f64 {
+    drover_entropy::random::<4>().map_or(0.5, |bytes| {
+        f64::from(u32::from_le_bytes(bytes)) / 4_294_967_296.0
+    })
+}

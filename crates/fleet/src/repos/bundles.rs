@@ -1,0 +1,120 @@
+//! Writes the bundles of a GitRepo.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use drover_api::fleet::Bundle;
+use drover_api::fleet::labels::SECRET_TYPE_BUNDLE_VALUES;
+use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_gitops::ids::{bundle_values, clear_bundle_values};
+use drover_hub::{HubError, call};
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+use super::owner;
+use crate::mirror::Key;
+use crate::world::World;
+use crate::writes::{apply, create, delete};
+
+/// The writer of bundles.
+#[derive(Clone)]
+pub(super) struct BundleWriter {
+    pub(super) client: Client,
+    pub(super) world: World,
+}
+
+impl BundleWriter {
+    /// Writes the bundles of a GitRepo, and deletes its other bundles.
+    pub(super) async fn write(&self, repo: &Key, bundles: Vec<Bundle>) -> Result<(), HubError> {
+        let mut names = BTreeSet::new();
+        for bundle in bundles {
+            names.insert(bundle.name_any());
+            Box::pin(self.write_one(&repo.namespace, bundle)).await?;
+        }
+        for bundle in self.of(repo) {
+            if !names.contains(&bundle.name_any()) {
+                self.delete(&bundle).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all bundles of a deleted GitRepo.
+    pub(super) async fn delete_all(&self, repo: &Key) -> Result<(), HubError> {
+        for bundle in self.of(repo) {
+            self.delete(&bundle).await?;
+        }
+        Ok(())
+    }
+
+    fn of(&self, repo: &Key) -> Vec<Arc<Bundle>> {
+        let mut bundles = self.world.bundles.in_namespace(&repo.namespace);
+        bundles.retain(|bundle| owner(bundle).as_ref() == Some(repo));
+        bundles
+    }
+
+    async fn delete(&self, bundle: &Bundle) -> Result<(), HubError> {
+        let (namespace, name) = (bundle.namespace().unwrap_or_default(), bundle.name_any());
+        if !bundle.spec.values_hash.is_empty() {
+            let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
+            delete("delete the Helm values of a Bundle", &secrets, &name).await?;
+        }
+        let bundles = Api::<Bundle>::namespaced(self.client.clone(), &namespace);
+        delete("delete a Bundle", &bundles, &name).await
+    }
+
+    /// Writes the Secret with the Helm values before the bundle that names its hash.
+    async fn write_one(&self, namespace: &str, mut bundle: Bundle) -> Result<(), HubError> {
+        let values = bundle_values(&bundle);
+        clear_bundle_values(&mut bundle);
+        bundle.spec.values_hash.clone_from(&values.hash);
+        bundle.metadata.namespace = Some(namespace.to_owned());
+        let name = bundle.name_any();
+        if !values.data.is_empty() {
+            let secret = Secret {
+                metadata: ObjectMeta {
+                    name: Some(name.clone()),
+                    ..ObjectMeta::default()
+                },
+                type_: Some(SECRET_TYPE_BUNDLE_VALUES.to_owned()),
+                data: Some(values.data),
+                ..Secret::default()
+            };
+            let secrets = Api::namespaced(self.client.clone(), namespace);
+            apply("write the Helm values of a Bundle", &secrets, &secret).await?;
+        }
+        let api = Api::namespaced(self.client.clone(), namespace);
+        let present = self.world.bundles.get(&Key::new(namespace, name.clone()));
+        if let Some(present) = present {
+            if present.spec == bundle.spec && present.labels() == bundle.labels() {
+                return Ok(());
+            }
+        } else if let Some(created) = create("create a Bundle", &api, &bundle).await? {
+            self.world.bundles.observe(created);
+            return Ok(());
+        }
+        let add = |path: &'static str, value: Value| {
+            PatchOperation::Add(AddOperation {
+                path: PointerBuf::parse(path).expect("the path is a constant JSON pointer"),
+                value,
+            })
+        };
+        let operations = vec![
+            add("/metadata/labels", json!(bundle.labels())),
+            add("/spec", json!(bundle.spec)),
+        ];
+        let patch: Patch<()> = Patch::Json(JsonPatch(operations));
+        let params = PatchParams {
+            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let written = call("write a Bundle", api.patch(&name, &params, &patch)).await?;
+        self.world.bundles.observe(written);
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! The state of repositories between two reconciliations.
+//!
+//! The status on the hub contains the commit, so a restarted server reads a repository only after a
+//! change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::fleet::GitRepo;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use super::fetch::FetchError;
+use crate::mirror::Key;
+
+/// A failed poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    /// Time of the next poll.
+    pub(super) next: Timestamp,
+    /// True if the repository was read, but its files are not valid.
+    pub(super) is_content: bool,
+}
+
+impl Failure {
+    pub(super) fn new(error: &FetchError, delay: Duration) -> Self {
+        Self {
+            message: crate::error_text(error),
+            next: Timestamp::now()
+                .checked_add(delay)
+                .unwrap_or(Timestamp::MAX),
+            is_content: error.is_content(),
+        }
+    }
+}
+
+/// The state of one repository.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RepoState {
+    /// Commit of the written bundles.
+    pub(super) commit: Option<String>,
+    /// Commit of the last poll.
+    pub(super) polled: Option<String>,
+    pub(super) polled_at: Option<Timestamp>,
+    /// Generation of the spec of the written bundles.
+    pub(super) generation: Option<i64>,
+    /// True while the repository is read.
+    pub(super) is_reading: bool,
+    pub(super) failure: Option<Failure>,
+    failures: u32,
+    /// True if a webhook requested a poll.
+    is_requested: bool,
+}
+
+/// The states of all repositories. Clones share the states.
+#[derive(Clone, Default)]
+pub(crate) struct States(Arc<Mutex<BTreeMap<Key, RepoState>>>);
+
+impl States {
+    pub(super) fn get(&self, key: &Key) -> RepoState {
+        self.0.lock().get(key).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn forget(&self, key: &Key) {
+        self.0.lock().remove(key);
+    }
+
+    fn update(&self, key: &Key, update: impl FnOnce(&mut RepoState)) {
+        update(self.0.lock().entry(key.clone()).or_default());
+    }
+
+    /// Makes the next poll ask the git server.
+    pub(crate) fn request(&self, key: &Key) {
+        self.update(key, |state| state.is_requested = true);
+    }
+
+    /// Returns the age up to which an answer of the git server is sufficient.
+    pub(super) fn max_age(&self, key: &Key, interval: Duration) -> Duration {
+        let mut states = self.0.lock();
+        let state = states.entry(key.clone()).or_default();
+        let is_first = state.polled.is_none();
+        if std::mem::take(&mut state.is_requested) || is_first {
+            Duration::ZERO
+        } else {
+            interval / 2
+        }
+    }
+
+    pub(super) fn polled(&self, key: &Key, commit: &str) {
+        self.update(key, |state| {
+            state.polled = Some(commit.to_owned());
+            state.polled_at = Some(Timestamp::now());
+        });
+    }
+
+    /// Reports whether the bundles do not correspond to the commit and the spec.
+    pub(super) fn must_read(&self, key: &Key, repo: &GitRepo, commit: &str) -> bool {
+        let state = self.get(key);
+        let status = repo.status.as_ref();
+        let known = state
+            .commit
+            .as_deref()
+            .or_else(|| status.map(|status| &*status.commit));
+        let generation = state
+            .generation
+            .or_else(|| status.map(|it| it.observed_generation));
+        let has_failed = state.failure.is_some_and(|failure| failure.is_content);
+        known != Some(commit) || generation != repo.metadata.generation || has_failed
+    }
+
+    pub(super) fn reading(&self, key: &Key) {
+        self.update(key, |state| state.is_reading = true);
+    }
+
+    pub(super) fn read(&self, key: &Key, repo: &GitRepo, commit: &str) {
+        self.update(key, |state| {
+            state.commit = Some(commit.to_owned());
+            state.generation = repo.metadata.generation;
+        });
+    }
+
+    pub(super) fn succeeded(&self, key: &Key) {
+        self.update(key, |state| {
+            state.is_reading = false;
+            state.failure = None;
+            state.failures = 0;
+        });
+    }
+
+    /// Returns the number of failures with the current failure.
+    pub(super) fn failures(&self, key: &Key) -> u32 {
+        self.get(key).failures.saturating_add(1)
+    }
+
+    pub(super) fn failed(&self, key: &Key, failure: Failure) {
+        self.update(key, |state| {
+            state.is_reading = false;
+            state.failures = state.failures.saturating_add(1);
+            state.failure = Some(failure);
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! Writes the status of GitRepos: the state of the repository and the roll-up of its bundles.
+
+use std::time::Duration;
+
+use drover_api::fleet::{BundleDeployment, FleetCondition, GitRepo, GitRepoStatus};
+use drover_gitops::states::{
+    Aggregate, DeploymentState, ready_condition, resources, set_condition,
+};
+use drover_hub::HubError;
+use drover_reconcile::{Action, Attempt, Reconciler};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{Api, Client, ResourceExt as _};
+use std::sync::Arc;
+
+use super::owner;
+use super::state::{RepoState, States};
+use crate::mirror::Key;
+use crate::rollups::now;
+use crate::world::World;
+use crate::writes::write_status;
+
+/// Time after which the time of the last poll is written without another change.
+const POLL_TIME: Duration = Duration::from_mins(5);
+
+/// The controller of GitRepo statuses. The key is the namespace and name of a GitRepo.
+#[derive(Clone)]
+pub(crate) struct RepoStatuses {
+    pub(crate) client: Client,
+    pub(crate) world: World,
+    pub(crate) states: States,
+}
+
+impl RepoStatuses {
+    fn status(&self, key: &Key, repo: &GitRepo) -> GitRepoStatus {
+        let state = self.states.get(key);
+        let mut status = repo.status.clone().unwrap_or_default();
+        let deployments = self.deployments(key);
+        let mut aggregate = Aggregate::default();
+        for deployment in &deployments {
+            let uid = deployment.uid().unwrap_or_default();
+            aggregate.set(&uid, DeploymentState::of(deployment));
+        }
+        aggregate.write_status(&mut status.base);
+        status.base.resources = resources(deployments.iter().map(|deployment| &**deployment));
+        if let Some(commit) = &state.commit {
+            status.commit.clone_from(commit);
+        }
+        if let Some(polled) = &state.polled {
+            status.polling_commit.clone_from(polled);
+        }
+        if let Some(generation) = state.generation {
+            status.observed_generation = generation;
+        }
+        status.last_polling_time = poll_time(status.last_polling_time.take(), &state);
+        status.update_generation = repo.spec.force_sync_generation;
+        let job = match (&state.failure, state.is_reading) {
+            (_, true) => "InProgress",
+            (Some(_), _) => "Failed",
+            _ => "Current",
+        };
+        status.git_job_status = job.to_owned();
+        if let Some(failure) = &state.failure {
+            status.base.display.state = "GitError".to_owned();
+            status.base.display.message.clone_from(&failure.message);
+            status.base.display.error = true;
+        } else if state.is_reading {
+            status.base.display.state = "GitUpdating".to_owned();
+        }
+        set_conditions(&mut status.base.conditions, &state, &aggregate);
+        status
+    }
+
+    fn deployments(&self, key: &Key) -> Vec<Arc<BundleDeployment>> {
+        let bundles = self.world.bundles.in_namespace(&key.namespace);
+        let own = bundles
+            .iter()
+            .filter(|bundle| owner(bundle).as_ref() == Some(key));
+        own.flat_map(|bundle| self.world.of_bundle(&Key::of(&**bundle)))
+            .collect()
+    }
+}
+
+/// Returns the time of the last poll, rounded down so that polls alone cause few writes.
+fn poll_time(written: Option<Time>, state: &RepoState) -> Option<Time> {
+    let Some(polled) = state.polled_at else {
+        return written;
+    };
+    match written {
+        Some(written) if polled.duration_since(written.0).unsigned_abs() < POLL_TIME => {
+            Some(written)
+        }
+        _ => Timestamp::from_second(polled.as_second()).ok().map(Time),
+    }
+}
+
+fn set_conditions(conditions: &mut Vec<FleetCondition>, state: &RepoState, aggregate: &Aggregate) {
+    let now = now();
+    let failure = state.failure.as_ref();
+    let message = failure.map_or_else(String::new, |failure| {
+        format!(
+            "{}; next attempt at {}",
+            failure.message,
+            failure.next.strftime("%H:%M:%SZ")
+        )
+    });
+    let is_poll_failure = failure.is_some_and(|failure| !failure.is_content);
+    let polling = if is_poll_failure {
+        ("False", &*message)
+    } else {
+        ("True", "")
+    };
+    set_condition(conditions, "GitPolling", polling.0, "", polling.1, &now);
+    let reconciling = if state.is_reading { "True" } else { "False" };
+    set_condition(conditions, "Reconciling", reconciling, "", "", &now);
+    let is_stalled = failure.is_some_and(|failure| failure.is_content);
+    let stalled = if is_stalled {
+        ("True", &*message)
+    } else {
+        ("False", "")
+    };
+    set_condition(conditions, "Stalled", stalled.0, "", stalled.1, &now);
+    set_condition(conditions, "Accepted", "True", "", "", &now);
+    let ready = if failure.is_some() {
+        message.clone()
+    } else {
+        aggregate.ready_message("Bundle")
+    };
+    ready_condition(conditions, &ready, &now);
+}
+
+impl Reconciler for RepoStatuses {
+    type Key = Key;
+    type Error = HubError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let Some(repo) = self.world.git_repos.get(key) else {
+            return Ok(Action::await_change());
+        };
+        let status = self.status(key, &repo);
+        let repos = Api::<GitRepo>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "write the status of a GitRepo";
+        let before = repo.status.as_ref();
+        let written = write_status(operation, &repos, &key.name, before, &status).await?;
+        if let Some(written) = written {
+            self.world.git_repos.observe(written);
+        }
+        Ok(Action::await_change())
+    }
+}

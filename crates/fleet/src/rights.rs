@@ -1,0 +1,275 @@
+//! The rights of an agent on the hub.
+//!
+//! An agent may read the bundle deployments in its cluster's namespace and write their status, write
+//! the status of its own Fleet Cluster, and read the Contents and Secrets that its bundle deployments
+//! name. A new Content is in the agent's role before a bundle deployment names it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drover_api::fleet;
+use drover_hub::HubError;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{
+    ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Api, Client};
+use parking_lot::Mutex;
+
+use crate::mirror::Key;
+use crate::writes::{apply, delete};
+
+/// Name of the service account of a cluster's agent, of its roles and of their bindings.
+pub(crate) const AGENT: &str = "drover-agent";
+
+/// The names of the Contents and Secrets that an agent may read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Readable {
+    pub(crate) contents: BTreeSet<String>,
+    pub(crate) secrets: BTreeSet<String>,
+}
+
+impl Readable {
+    /// Reports whether all names of `other` are in `self`.
+    fn contains(&self, other: &Self) -> bool {
+        self.contents.is_superset(&other.contents) && self.secrets.is_superset(&other.secrets)
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.contents.extend(other.contents.iter().cloned());
+        self.secrets.extend(other.secrets.iter().cloned());
+    }
+}
+
+/// The written and requested names of one cluster.
+#[derive(Debug, Default)]
+struct Names {
+    /// The names that the next write contains in addition to the names of the mirror.
+    requested: Mutex<Readable>,
+    /// The names of the last write. `None` before the first write. Only one write runs at a time.
+    written: tokio::sync::Mutex<Option<Readable>>,
+}
+
+/// Writes the roles of agents. Concurrent requests for one cluster share a write.
+#[derive(Clone)]
+pub(crate) struct Rights {
+    client: Client,
+    clusters: Arc<Mutex<BTreeMap<String, Arc<Names>>>>,
+}
+
+impl Rights {
+    pub(crate) fn new(client: Client) -> Self {
+        Self {
+            client,
+            clusters: Arc::default(),
+        }
+    }
+
+    /// Writes the service account of a cluster's agent and the roles with constant rules.
+    pub(crate) async fn prepare(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
+        let account = ServiceAccount {
+            metadata: metadata(AGENT),
+            ..ServiceAccount::default()
+        };
+        let accounts = Api::namespaced(self.client.clone(), namespace);
+        apply("write the service account of an agent", &accounts, &account).await?;
+        let deployments = [
+            rule(&["bundledeployments"], &["get", "list", "watch"], []),
+            rule(&["bundledeployments/status"], &["patch", "update"], []),
+        ];
+        self.write_role(namespace, AGENT, namespace, deployments.to_vec())
+            .await?;
+        let own = rule(&["clusters/status"], &["patch"], [cluster.name.clone()]);
+        self.write_role(&cluster.namespace, namespace, namespace, vec![own])
+            .await
+    }
+
+    /// Waits until the agent with this namespace may read `added` and all names in `current`.
+    pub(crate) async fn ensure(
+        &self,
+        namespace: &str,
+        added: &Readable,
+        current: impl Fn() -> Readable,
+    ) -> Result<(), HubError> {
+        let names = self.names(namespace);
+        names.requested.lock().extend(added);
+        let mut written = names.written.lock().await;
+        if written
+            .as_ref()
+            .is_some_and(|written| written.contains(added))
+        {
+            return Ok(());
+        }
+        let mut readable = current();
+        readable.extend(&names.requested.lock());
+        self.write(namespace, &readable).await?;
+        *written = Some(readable);
+        Ok(())
+    }
+
+    /// Removes the names that are not in `current` from the agent's roles.
+    pub(crate) async fn retain(
+        &self,
+        namespace: &str,
+        current: impl Fn() -> Readable,
+    ) -> Result<(), HubError> {
+        let names = self.names(namespace);
+        let mut written = names.written.lock().await;
+        let readable = {
+            let mut requested = names.requested.lock();
+            let readable = current();
+            // A requested name stays until the mirror has the bundle deployment that names it.
+            requested
+                .contents
+                .retain(|name| !readable.contents.contains(name));
+            requested
+                .secrets
+                .retain(|name| !readable.secrets.contains(name));
+            let mut all = readable;
+            all.extend(&requested);
+            all
+        };
+        if written.as_ref() == Some(&readable) {
+            return Ok(());
+        }
+        self.write(namespace, &readable).await?;
+        *written = Some(readable);
+        Ok(())
+    }
+
+    /// Deletes the objects outside of a cluster's namespace.
+    pub(crate) async fn remove(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
+        self.clusters.lock().remove(namespace);
+        let operation = "delete the roles of an agent";
+        let client = &self.client;
+        let bindings = Api::<ClusterRoleBinding>::all(client.clone());
+        delete(operation, &bindings, &contents_role(namespace)).await?;
+        let roles = Api::<ClusterRole>::all(client.clone());
+        delete(operation, &roles, &contents_role(namespace)).await?;
+        let bindings = Api::<RoleBinding>::namespaced(client.clone(), &cluster.namespace);
+        delete(operation, &bindings, namespace).await?;
+        let roles = Api::<Role>::namespaced(client.clone(), &cluster.namespace);
+        delete(operation, &roles, namespace).await
+    }
+
+    fn names(&self, namespace: &str) -> Arc<Names> {
+        let mut clusters = self.clusters.lock();
+        Arc::clone(clusters.entry(namespace.to_owned()).or_default())
+    }
+
+    async fn write(&self, namespace: &str, readable: &Readable) -> Result<(), HubError> {
+        let secrets = named("", "secrets", &readable.secrets);
+        let role = format!("{AGENT}-secrets");
+        self.write_role(namespace, &role, namespace, secrets)
+            .await?;
+        let name = contents_role(namespace);
+        let role = ClusterRole {
+            metadata: metadata(&name),
+            rules: Some(named(fleet::GROUP, "contents", &readable.contents)),
+            ..ClusterRole::default()
+        };
+        let operation = "write the role of an agent for contents";
+        let roles = Api::all(self.client.clone());
+        apply(operation, &roles, &role).await?;
+        let binding = ClusterRoleBinding {
+            metadata: metadata(&name),
+            role_ref: role_ref("ClusterRole", &name),
+            subjects: Some(vec![subject(namespace)]),
+        };
+        let bindings = Api::all(self.client.clone());
+        apply(operation, &bindings, &binding).await?;
+        Ok(())
+    }
+
+    /// Writes a role and binds it to the agent whose cluster namespace is `agent`.
+    async fn write_role(
+        &self,
+        namespace: &str,
+        name: &str,
+        agent: &str,
+        rules: Vec<PolicyRule>,
+    ) -> Result<(), HubError> {
+        let role = Role {
+            metadata: metadata(name),
+            rules: Some(rules),
+        };
+        let roles = Api::namespaced(self.client.clone(), namespace);
+        apply("write a role of an agent", &roles, &role).await?;
+        let binding = RoleBinding {
+            metadata: metadata(name),
+            role_ref: role_ref("Role", name),
+            subjects: Some(vec![subject(agent)]),
+        };
+        let bindings = Api::namespaced(self.client.clone(), namespace);
+        apply("bind a role of an agent", &bindings, &binding).await?;
+        Ok(())
+    }
+}
+
+/// Returns the name of the ClusterRole for the Contents of a cluster.
+fn contents_role(namespace: &str) -> String {
+    format!("drover:fleet:contents:{namespace}")
+}
+
+fn metadata(name: &str) -> ObjectMeta {
+    let managed = (fleet::labels::MANAGED.to_owned(), "true".to_owned());
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        labels: Some([managed].into()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn rule(resources: &[&str], verbs: &[&str], names: impl IntoIterator<Item = String>) -> PolicyRule {
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    PolicyRule {
+        api_groups: Some(vec![fleet::GROUP.to_owned()]),
+        resources: Some(owned(resources)),
+        resource_names: (!names.is_empty()).then_some(names),
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    }
+}
+
+/// Returns a rule that permits reading objects with these names. An empty list of names would permit
+/// all names, so the result is then empty.
+fn named(group: &str, resource: &str, names: &BTreeSet<String>) -> Vec<PolicyRule> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        ..rule(&[resource], &["get"], names.iter().cloned())
+    }]
+}
+
+fn role_ref(kind: &str, name: &str) -> RoleRef {
+    RoleRef {
+        api_group: Some("rbac.authorization.k8s.io".to_owned()),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn subject(namespace: &str) -> Subject {
+    Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: AGENT.to_owned(),
+        namespace: Some(namespace.to_owned()),
+        ..Subject::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_list_of_names_permits_nothing() {
+        assert_eq!(named("", "secrets", &BTreeSet::new()), []);
+        let rules = named("", "secrets", &["values".to_owned()].into());
+        assert_eq!(rules[0].resource_names, Some(vec!["values".to_owned()]));
+    }
+}

@@ -1,0 +1,160 @@
+//! Writes the status of Fleet Clusters and ClusterGroups, which sums up the bundle deployments.
+
+use std::collections::BTreeSet;
+
+use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
+use drover_api::fleet::{BundleDeployment, ClusterGroup, FleetCluster, FleetClusterStatus};
+use drover_gitops::states::{Aggregate, DeploymentState, GroupAggregate, State, ready_condition};
+use drover_hub::HubError;
+use drover_reconcile::{Action, Attempt, Reconciler};
+use jiff::Timestamp;
+use kube::{Api, Client, ResourceExt as _};
+use std::time::Duration;
+
+use crate::bundles::groups::Groups;
+use crate::bundles::readable_names;
+use crate::mirror::Key;
+use crate::offline::{is_offline, last_seen};
+use crate::repos::owner;
+use crate::rights::Rights;
+use crate::world::World;
+use crate::writes::write_status;
+
+/// Time between two looks at the last check-in of a cluster.
+const OFFLINE_CHECK: Duration = Duration::from_mins(2);
+
+/// The controller of Fleet Cluster statuses. The key is the namespace and name of a Fleet Cluster.
+#[derive(Clone)]
+pub(crate) struct ClusterStatuses {
+    pub(crate) client: Client,
+    pub(crate) world: World,
+    pub(crate) rights: Rights,
+}
+
+impl ClusterStatuses {
+    fn status(&self, cluster: &FleetCluster, namespace: &str) -> FleetClusterStatus {
+        let mut status = cluster.status.clone().unwrap_or_default();
+        let mut aggregate = Aggregate::default();
+        let (mut repos, mut not_ready) = (BTreeSet::new(), BTreeSet::new());
+        for deployment in self.world.deployments.in_namespace(namespace) {
+            let state = DeploymentState::of(&deployment);
+            if let Some(repo) = self.repo(&deployment) {
+                if state.state != State::Ready {
+                    not_ready.insert(repo.clone());
+                }
+                repos.insert(repo);
+            }
+            aggregate.set(&deployment.name_any(), state);
+        }
+        status.summary = aggregate.summary();
+        status.resource_counts = aggregate.resource_counts().clone();
+        status.desired_ready_git_repos = integer(repos.len());
+        status.ready_git_repos = integer(repos.len() - not_ready.len());
+        status.display.ready_bundles = aggregate.ready_text();
+        let offline = is_offline(cluster, Timestamp::now());
+        status.display.state = match (last_seen(cluster), offline) {
+            (None, _) => "WaitCheckIn".to_owned(),
+            (Some(_), true) => "Offline".to_owned(),
+            _ => aggregate
+                .state()
+                .map_or_else(String::new, |state| state.name().to_owned()),
+        };
+        let message = match last_seen(cluster) {
+            Some(seen) if offline => format!(
+                "the agent has not checked in since {}; check the agent's pods and its connection to the \
+                 server. Bundles are deployed after the next check-in",
+                seen.strftime("%Y-%m-%dT%H:%M:%SZ")
+            ),
+            _ => aggregate.ready_message("Bundle"),
+        };
+        ready_condition(&mut status.conditions, &message, &now());
+        status
+    }
+
+    fn repo(&self, deployment: &BundleDeployment) -> Option<Key> {
+        let bundle = crate::bundles::bundle_of(deployment)?;
+        owner(&*self.world.bundles.get(&bundle)?)
+    }
+}
+
+impl Reconciler for ClusterStatuses {
+    type Key = Key;
+    type Error = HubError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let Some(cluster) = self.world.clusters.get(key) else {
+            return Ok(Action::await_change());
+        };
+        let namespace = cluster
+            .status
+            .as_ref()
+            .map(|status| status.namespace.clone());
+        let Some(namespace) = namespace.filter(|namespace| !namespace.is_empty()) else {
+            return Ok(Action::await_change());
+        };
+        let current = || readable_names(&self.world, &namespace);
+        self.rights.retain(&namespace, current).await?;
+        let status = self.status(&cluster, &namespace);
+        let clusters = Api::<FleetCluster>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "write the status of a Fleet Cluster";
+        let before = cluster.status.as_ref();
+        let written = write_status(operation, &clusters, &key.name, before, &status).await?;
+        if let Some(written) = written {
+            self.world.clusters.observe(written);
+        }
+        Ok(Action::requeue(OFFLINE_CHECK))
+    }
+}
+
+/// The controller of ClusterGroup statuses. The key is the namespace and name of a ClusterGroup.
+#[derive(Clone)]
+pub(crate) struct GroupStatuses {
+    pub(crate) client: Client,
+    pub(crate) world: World,
+}
+
+impl Reconciler for GroupStatuses {
+    type Key = Key;
+    type Error = HubError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let Some(group) = self.world.groups.get(key) else {
+            return Ok(Action::await_change());
+        };
+        let groups = Groups::new(vec![group.clone()]);
+        let mut aggregate = GroupAggregate::default();
+        for cluster in self.world.clusters.in_namespace(&key.namespace) {
+            if !groups.of(&cluster).is_empty() {
+                aggregate.set(&cluster);
+            }
+        }
+        let mut status = group.status.clone().unwrap_or_default();
+        aggregate.write_status(&mut status, &now());
+        let groups = Api::<ClusterGroup>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "write the status of a ClusterGroup";
+        let before = group.status.as_ref();
+        let written = write_status(operation, &groups, &key.name, before, &status).await?;
+        if let Some(written) = written {
+            self.world.groups.observe(written);
+        }
+        Ok(Action::await_change())
+    }
+}
+
+/// Returns the key of the Fleet Cluster of a bundle deployment.
+pub(crate) fn cluster_of(deployment: &BundleDeployment) -> Option<Key> {
+    let labels = deployment.labels();
+    Some(Key::new(
+        labels.get(CLUSTER_NAMESPACE)?,
+        labels.get(CLUSTER)?,
+    ))
+}
+
+/// Returns the current time for conditions.
+pub(crate) fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn integer(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

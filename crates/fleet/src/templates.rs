@@ -1,0 +1,17 @@
+//! Go templates in Helm values.
+
+use drover_gitops::targeting::Templates;
+use drover_gotemplate::{Delimiters, Limits, Template};
+use serde_json::Value;
+
+/// Renders templates with the delimiters `${` and `}`.
+pub(crate) struct GoTemplates;
+
+impl Templates for GoTemplates {
+    fn render(&self, text: &str, data: &Value) -> Result<String, String> {
+        let template =
+            Template::parse(text, Delimiters::FLEET).map_err(|error| error.to_string())?;
+        let rendered = template.render(data, Limits::default());
+        rendered.map_err(|error| error.to_string())
+    }
+}

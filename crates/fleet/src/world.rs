@@ -1,0 +1,125 @@
+//! The mirrors of all kinds that the controllers use.
+
+use drover_api::fleet::{
+    Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, Content, FleetCluster, GitRepo,
+};
+use drover_hub::stores::reflector::reflect_into;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Client;
+use kube::api::ApiResource;
+use parking_lot::RwLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use crate::bundles::bundle_of;
+use crate::mirror::{Key, Mirror, Mirrored};
+
+/// The objects of Fleet's kinds in the last known state. Clones share the objects.
+#[derive(Clone, Default)]
+pub(crate) struct World {
+    pub(crate) clusters: Mirror<FleetCluster>,
+    pub(crate) groups: Mirror<ClusterGroup>,
+    pub(crate) git_repos: Mirror<GitRepo>,
+    pub(crate) bundles: Mirror<Bundle>,
+    pub(crate) deployments: Mirror<BundleDeployment>,
+    pub(crate) mappings: Mirror<BundleNamespaceMapping>,
+    pub(crate) contents: Mirror<Content>,
+    pub(crate) namespaces: Mirror<Namespace>,
+    /// The bundle deployments of each bundle.
+    by_bundle: Arc<RwLock<BTreeMap<Key, BTreeSet<Key>>>>,
+}
+
+impl Mirrored for Namespace {}
+
+impl Mirrored for FleetCluster {}
+impl Mirrored for ClusterGroup {}
+impl Mirrored for GitRepo {}
+impl Mirrored for Bundle {}
+impl Mirrored for BundleNamespaceMapping {}
+
+impl Mirrored for BundleDeployment {
+    fn trimmed(mut self) -> Self {
+        // The counts of the objects remain.
+        if let Some(status) = &mut self.status {
+            status.resources = Vec::new();
+        }
+        self
+    }
+}
+
+impl Mirrored for Content {
+    fn trimmed(mut self) -> Self {
+        self.content = None;
+        self
+    }
+}
+
+impl World {
+    /// Creates empty mirrors.
+    pub(crate) fn new() -> Self {
+        let world = Self::default();
+        let by_bundle = Arc::clone(&world.by_bundle);
+        world.deployments.listen(move |change| {
+            let bundle = |it: &Option<Arc<BundleDeployment>>| it.as_deref().and_then(bundle_of);
+            let (before, after) = (bundle(&change.before), bundle(&change.after));
+            if before == after {
+                return;
+            }
+            let mut by_bundle = by_bundle.write();
+            if let Some(bundle) = before
+                && let Some(keys) = by_bundle.get_mut(&bundle)
+            {
+                keys.remove(&change.key);
+                if keys.is_empty() {
+                    by_bundle.remove(&bundle);
+                }
+            }
+            if let Some(bundle) = after {
+                by_bundle
+                    .entry(bundle)
+                    .or_default()
+                    .insert(change.key.clone());
+            }
+        });
+        world
+    }
+
+    /// Returns the bundle deployments of a bundle.
+    pub(crate) fn of_bundle(&self, bundle: &Key) -> Vec<Arc<BundleDeployment>> {
+        let by_bundle = self.by_bundle.read();
+        let keys = by_bundle.get(bundle).into_iter().flatten();
+        keys.filter_map(|key| self.deployments.get(key)).collect()
+    }
+
+    /// Updates all mirrors until `stop`.
+    pub(crate) async fn run(&self, client: &Client, stop: &CancellationToken) {
+        tokio::join!(
+            follow(client, &self.clusters, stop),
+            follow(client, &self.groups, stop),
+            follow(client, &self.git_repos, stop),
+            follow(client, &self.bundles, stop),
+            follow(client, &self.deployments, stop),
+            follow(client, &self.mappings, stop),
+            follow(client, &self.contents, stop),
+            follow(client, &self.namespaces, stop),
+        );
+    }
+
+    /// Waits until each kind has been listed once.
+    pub(crate) async fn synced(&self) {
+        self.clusters.synced().await;
+        self.groups.synced().await;
+        self.git_repos.synced().await;
+        self.bundles.synced().await;
+        self.deployments.synced().await;
+        self.mappings.synced().await;
+        self.contents.synced().await;
+        self.namespaces.synced().await;
+    }
+}
+
+async fn follow<K: Mirrored>(client: &Client, mirror: &Mirror<K>, stop: &CancellationToken) {
+    let resource = ApiResource::erase::<K>(&());
+    reflect_into(client.clone(), resource, mirror.clone(), stop.clone()).await;
+}
