@@ -57,7 +57,8 @@ func main() {
 	limits(root)
 	rollouts(root)
 	states(root)
-	targets(root)
+	targets(root, "targets.json")
+	targets(root, "values.json")
 	repositories(root)
 }
 

@@ -111,7 +111,7 @@ func deployment(state string) *fleet.BundleDeployment {
 }
 
 // targets computes the targets of each bundle with the real manager and a fake hub.
-func targets(root string) {
+func targets(root, file string) {
 	var cases struct {
 		Clusters []struct {
 			Name           string
@@ -126,7 +126,7 @@ func targets(root string) {
 		}
 		Bundles []fleet.Bundle
 	}
-	read(root, "targets.json", &cases)
+	read(root, file, &cases)
 	scheme := runtime.NewScheme()
 	check(clientgoscheme.AddToScheme(scheme))
 	check(fleet.AddToScheme(scheme))
@@ -162,5 +162,5 @@ func targets(root string) {
 		}
 		result = append(result, clusters)
 	}
-	write(root, "targets.json", result)
+	write(root, file, result)
 }

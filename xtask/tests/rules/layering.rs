@@ -20,6 +20,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("drover-entropy", &[]),
     ("drover-git", &[]),
+    ("drover-gitops", &["drover-api"]),
     ("drover-tls", &[]),
     ("drover-telemetry", &["drover-access", "drover-tls"]),
     (
@@ -373,6 +374,7 @@ fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
     assert_absent("drover-gotemplate", IMPURE);
+    assert_absent("drover-gitops", IMPURE);
     assert_absent("drover-quantity", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
@@ -386,6 +388,7 @@ fn pure_crates_read_no_clock_or_file() {
             "crates/api/src/",
             "crates/access/src/",
             "crates/gotemplate/src/",
+            "crates/gitops/src/",
             "crates/quantity/src/",
             "crates/rbac/src/",
             "crates/webhooks/src/",

@@ -191,7 +191,7 @@ impl BundleDraft {
         let mut files = self.files;
         for chart in &self.charts {
             let folder = chart.folder().to_owned();
-            let chart = fetched.get(chart).ok_or(ReadError::NotFetched {
+            let chart = fetched.get(chart).ok_or_else(|| ReadError::NotFetched {
                 folder: folder.clone(),
             })?;
             for (path, data) in chart {

@@ -247,9 +247,9 @@ fn number_in_place_of_a_text_is_an_error() {
 #[test]
 fn bundles_with_the_same_name_are_an_error() {
     let files = [
-        ("a/fleet.yaml", "name: n"),
+        ("a/fleet.yaml", "name: same"),
         ("a/x.yaml", ""),
-        ("b/fleet.yaml", "name: n"),
+        ("b/fleet.yaml", "name: same"),
         ("b/x.yaml", ""),
     ];
     let text = error(json!({}), &files);

@@ -54,9 +54,9 @@ pub(super) fn partitions(
     });
     let mut parts = Vec::new();
     for (index, definition) in strategy.partitions.iter().enumerate() {
-        let matcher = ClusterMatcher::of_partition(definition)
+        let clusters = ClusterMatcher::of_partition(definition)
             .map_err(|source| RolloutError::Selector { index, source })?;
-        let matches = |it: &usize| matcher.matches_any_group(&candidates[*it].cluster);
+        let matches = |it: &usize| clusters.matches_any_group(&candidates[*it].cluster);
         let (members, others) = rest.into_iter().partition(matches);
         rest = others;
         let limits = [

@@ -20,7 +20,7 @@ struct Member {
     offline: bool,
 }
 
-fn deployed(id: &str, applied: &str, ready: bool) -> Option<BundleDeployment> {
+fn deployed(id: &str, applied: &str, ready: bool) -> BundleDeployment {
     let mut deployment = BundleDeployment::default();
     deployment.spec.staged_deployment_id = id.to_owned();
     deployment.spec.deployment_id = id.to_owned();
@@ -29,15 +29,15 @@ fn deployed(id: &str, applied: &str, ready: bool) -> Option<BundleDeployment> {
         ready,
         ..BundleDeploymentStatus::default()
     });
-    Some(deployment)
+    deployment
 }
 
-fn members(count: usize, current: &Option<BundleDeployment>) -> Vec<Member> {
+fn members(count: usize, current: Option<&BundleDeployment>) -> Vec<Member> {
     (0..count)
         .map(|index| Member {
             name: format!("c{index:04}"),
             labels: BTreeMap::from([("half".to_owned(), (index % 2).to_string())]),
-            current: current.clone(),
+            current: current.cloned(),
             paused: false,
             offline: false,
         })
@@ -136,7 +136,7 @@ fn limits_are_rounded_down_to_at_least_one() {
 
 #[test]
 fn new_deployments_are_limited_by_max_new() {
-    let mut members = members(120, &None);
+    let mut members = members(120, None);
     let plan = plan_of(json!({}), &members);
     assert_eq!((plan.newly_created, released(&plan)), (50, 50));
     assert_eq!(plan.steps[119].wait, Some(Wait::MaxNew(50)));
@@ -146,7 +146,7 @@ fn new_deployments_are_limited_by_max_new() {
 
 #[test]
 fn rollout_stops_at_the_partition_whose_limit_is_exceeded() {
-    let mut members = members(400, &deployed(OLD, OLD, true));
+    let mut members = members(400, Some(&deployed(OLD, OLD, true)));
     let value = json!({ "maxUnavailable": "10%" });
     let plan = plan_of(value.clone(), &members);
     assert_eq!(released(&plan), 10);
@@ -184,7 +184,7 @@ fn rollout_stops_at_the_partition_whose_limit_is_exceeded() {
 
 #[test]
 fn paused_clusters_are_staged_and_not_released() {
-    let mut members = members(2, &deployed(OLD, OLD, true));
+    let mut members = members(2, Some(&deployed(OLD, OLD, true)));
     members[0].paused = true;
     let plan = plan_of(json!({}), &members);
     assert_eq!(
@@ -200,10 +200,10 @@ fn paused_clusters_are_staged_and_not_released() {
 
 #[test]
 fn offline_clusters_are_not_counted_and_do_not_stop_a_rollout() {
-    let mut members = members(4, &deployed(OLD, OLD, true));
+    let mut members = members(4, Some(&deployed(OLD, OLD, true)));
     for member in &mut members[..2] {
         member.offline = true;
-        member.current = deployed(OLD, "", false);
+        member.current = Some(deployed(OLD, "", false));
     }
     let value = json!({
         "maxUnavailable": 1,
@@ -221,7 +221,7 @@ fn offline_clusters_are_not_counted_and_do_not_stop_a_rollout() {
 
 #[test]
 fn clusters_outside_of_configured_partitions_come_last() {
-    let members = members(4, &None);
+    let members = members(4, None);
     let value = json!({ "partitions": [
         { "name": "one", "clusterSelector": { "matchLabels": { "half": "1" } } },
         { "name": "twice", "clusterName": "c0001" }
@@ -238,10 +238,10 @@ fn clusters_outside_of_configured_partitions_come_last() {
 fn any_member() -> impl Strategy<Value = Option<BundleDeployment>> {
     prop_oneof![
         Just(None),
-        Just(deployed(OLD, OLD, true)),
-        Just(deployed(OLD, "", false)),
-        Just(deployed(NEW, NEW, true)),
-        Just(deployed(NEW, OLD, true)),
+        Just(Some(deployed(OLD, OLD, true))),
+        Just(Some(deployed(OLD, "", false))),
+        Just(Some(deployed(NEW, NEW, true))),
+        Just(Some(deployed(NEW, OLD, true))),
     ]
 }
 
@@ -264,7 +264,7 @@ fn any_strategy() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn each_cluster_is_in_one_partition(count in 0..40_usize, value in any_strategy()) {
-        let plan = plan_of(value, &members(count, &None));
+        let plan = plan_of(value, &members(count, None));
         let total: i64 = plan.partitions.iter().map(|part| part.count).sum();
         prop_assert_eq!(usize::try_from(total).unwrap(), count);
     }
@@ -274,7 +274,7 @@ proptest! {
         current in proptest::collection::vec(any_member(), 1..30),
         value in any_strategy(),
     ) {
-        let mut members = members(current.len(), &None);
+        let mut members = members(current.len(), None);
         for (member, current) in members.iter_mut().zip(current) {
             member.current = current;
         }
@@ -296,8 +296,8 @@ proptest! {
     ) {
         let mut value = value;
         value["maxUnavailable"] = json!(max);
-        let current = if is_new { None } else { deployed(OLD, OLD, true) };
-        let mut members = members(count, &current);
+        let old = deployed(OLD, OLD, true);
+        let mut members = members(count, (!is_new).then_some(&old));
         for _ in 0..3 * count + 3 {
             let plan = plan_of(value.clone(), &members);
             carry_out(&plan, &mut members, true);

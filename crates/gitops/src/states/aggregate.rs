@@ -221,8 +221,10 @@ impl Aggregate {
             .map(|(cluster, totals)| (cluster.clone(), totals.counts.clone()))
             .collect();
         status.display.ready_bundle_deployments = self.ready_text();
-        status.display.state = self.state().map_or("", State::name).to_owned();
-        status.display.message = self.message().to_owned();
+        self.state()
+            .map_or("", State::name)
+            .clone_into(&mut status.display.state);
+        self.message().clone_into(&mut status.display.message);
         status.display.error = !self.message().is_empty();
     }
 }

@@ -83,7 +83,9 @@ impl GroupAggregate {
         }
         status.display.ready_clusters = text;
         status.display.ready_bundles = format!("{}/{}", self.total.ready, self.total.desired_ready);
-        status.display.state = self.state().map_or("", State::name).to_owned();
+        self.state()
+            .map_or("", State::name)
+            .clone_into(&mut status.display.state);
         status.non_ready_clusters = non_ready;
         ready_condition(&mut status.conditions, &message(&status.summary), now);
     }

@@ -197,7 +197,8 @@ fn entry(state: u8, cluster: u8) -> DeploymentState {
 /// Computes the status from all entries, as Fleet does.
 fn recomputed(entries: &std::collections::BTreeMap<u8, DeploymentState>) -> StatusBase {
     let mut status = StatusBase::default();
-    let mut clusters: std::collections::BTreeMap<&str, Vec<State>> = Default::default();
+    let mut clusters: std::collections::BTreeMap<&str, Vec<State>> =
+        std::collections::BTreeMap::default();
     let mut worst: Option<&DeploymentState> = None;
     for entry in entries.values() {
         let summary = &mut status.summary;

@@ -1,6 +1,12 @@
 //! Golden tests: the results of this crate equal the results of Fleet's own code, except for the listed
 //! differences. The script e2e/golden/generate writes the expected results.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod bundles;
 mod ids;
 mod rollouts;
@@ -27,4 +33,30 @@ fn cases<I: DeserializeOwned, E: DeserializeOwned>(name: &str) -> Vec<(I, E)> {
     let expected: Vec<E> = read(&format!("expected/{name}.json"));
     assert_eq!(inputs.len(), expected.len());
     inputs.into_iter().zip(expected).collect()
+}
+
+#[path = "../../fuzz/properties.rs"]
+mod properties;
+
+/// Checks a property with each file of a corpus.
+fn check_corpus(name: &str, property: fn(&[u8])) {
+    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(name);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&corpus).unwrap() {
+        property(&std::fs::read(entry.unwrap().path()).unwrap());
+        seen += 1;
+    }
+    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
+}
+
+#[test]
+fn fleet_yaml_properties_are_true_for_the_fuzz_corpus() {
+    check_corpus("fleet_yaml", properties::fleet_yaml);
+}
+
+#[test]
+fn repository_properties_are_true_for_the_fuzz_corpus() {
+    check_corpus("repository", properties::repository);
 }

@@ -18,7 +18,8 @@ struct Limit {
 #[test]
 fn limits_equal_fleet() {
     for (input, expected) in cases::<Limit, Value>("limits") {
-        let found = limit(input.count, [input.value.as_ref()]).map_or(json!("error"), Value::from);
+        let found =
+            limit(input.count, [input.value.as_ref()]).map_or_else(|_| json!("error"), Value::from);
         assert_eq!(found, expected, "{} {:?}", input.count, input.value);
     }
 }
@@ -39,8 +40,8 @@ fn deployment(state: &str) -> Option<BundleDeployment> {
         _ => ("old", "old", true),
     };
     let mut deployment = BundleDeployment::default();
-    deployment.spec.staged_deployment_id = id.to_owned();
-    deployment.spec.deployment_id = id.to_owned();
+    id.clone_into(&mut deployment.spec.staged_deployment_id);
+    id.clone_into(&mut deployment.spec.deployment_id);
     deployment.status = Some(BundleDeploymentStatus {
         applied_deployment_id: applied.to_owned(),
         ready,

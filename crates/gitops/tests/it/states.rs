@@ -15,9 +15,9 @@ struct Expected {
 fn states_and_summaries_equal_fleet() {
     for (input, expected) in cases::<Vec<BundleDeployment>, Expected>("states") {
         let mut aggregate = Aggregate::default();
-        let mut states = Vec::new();
+        let mut names = Vec::new();
         for deployment in &input {
-            states.push(
+            names.push(
                 state_of(deployment, &deployment.spec.deployment_id)
                     .name()
                     .to_owned(),
@@ -25,7 +25,7 @@ fn states_and_summaries_equal_fleet() {
             let key = deployment.metadata.uid.clone().unwrap();
             aggregate.set(&key, DeploymentState::of(deployment));
         }
-        assert_eq!(states, expected.states.unwrap_or_default());
+        assert_eq!(names, expected.states.unwrap_or_default());
         let mut status = StatusBase::default();
         aggregate.write_status(&mut status);
         // Fleet writes the other fields in other functions.

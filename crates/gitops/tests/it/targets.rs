@@ -19,13 +19,16 @@ fn selector_matches_equal_fleet() {
     let input: Selectors = read("inputs/selectors.json");
     let expected: Vec<Value> = read("expected/selectors.json");
     for (selector, expected) in input.selectors.iter().zip(expected) {
-        let found = Selector::new(selector).map_or(json!("error"), |selector| {
-            input
-                .labels
-                .iter()
-                .map(|labels| selector.matches(labels))
-                .collect()
-        });
+        let found = Selector::new(selector).map_or_else(
+            |_| json!("error"),
+            |selector| {
+                input
+                    .labels
+                    .iter()
+                    .map(|labels| selector.matches(labels))
+                    .collect()
+            },
+        );
         assert_eq!(found, expected, "{selector:?}");
     }
 }
@@ -82,8 +85,17 @@ struct Expected {
 
 #[test]
 fn targets_and_options_equal_fleet() {
-    let mut input: Targets = read("inputs/targets.json");
-    let expected: Vec<Value> = read("expected/targets.json");
+    compare("targets");
+}
+
+#[test]
+fn rendered_random_values_equal_fleet() {
+    compare("values");
+}
+
+fn compare(name: &str) {
+    let mut input: Targets = read(&format!("inputs/{name}.json"));
+    let expected: Vec<Value> = read(&format!("expected/{name}.json"));
     assert_eq!(input.bundles.len(), expected.len());
     for (bundle, expected) in input.bundles.iter_mut().zip(expected) {
         bundle.metadata.namespace = Some("ns".to_owned());

@@ -1,0 +1,64 @@
+//! Properties of the crate `drover-gitops` that are true for any input. The fuzzer checks the
+//! properties with generated inputs, and `cargo test` checks the properties with the corpus.
+
+use std::collections::BTreeMap;
+
+use drover_api::fleet::GitRepo;
+use drover_gitops::fleet_yaml::{FleetYaml, Limits, Tree, read_repository};
+use drover_gitops::ids::{Manifest, bundle_values};
+use drover_gitops::rollout;
+use drover_gitops::targeting::Targeting;
+
+/// Checks that a fleet.yaml is parsed without panic, and that its bundle can be targeted and rolled out.
+pub(crate) fn fleet_yaml(data: &[u8]) {
+    let Ok(yaml) = FleetYaml::parse(data) else {
+        return;
+    };
+    let bundle = drover_api::fleet::Bundle {
+        spec: yaml.spec,
+        ..Default::default()
+    };
+    let _ = Targeting::new(&bundle);
+    let _ = rollout::plan(bundle.spec.rollout_strategy.as_ref(), &[]);
+    let _ = bundle_values(&bundle).hash;
+}
+
+/// Checks that files of a hostile repository leave neither the repository nor the limits. Lines `= path`
+/// start a file.
+pub(crate) fn repository(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut files = BTreeMap::new();
+    for part in text.split("= ").skip(1) {
+        let (path, content) = part.split_once('\n').unwrap_or((part, ""));
+        files.insert(path.to_owned(), content.as_bytes().to_vec());
+    }
+    let limits = Limits {
+        files: 100,
+        bytes: 1 << 20,
+        depth: 8,
+        bundles: 20,
+    };
+    let Ok(tree) = Tree::new(files.clone(), &limits) else {
+        return;
+    };
+    let mut repo = GitRepo::default();
+    repo.metadata.name = Some("repo".to_owned());
+    let Ok(drafts) = read_repository(&repo, &tree, &limits) else {
+        return;
+    };
+    assert!(drafts.len() <= limits.bundles);
+    for draft in drafts {
+        let inside = draft
+            .files()
+            .iter()
+            .all(|(_, content)| files.values().any(|it| it == content));
+        assert!(inside);
+        if draft.charts().is_empty() {
+            let bundle = draft.finish(&BTreeMap::new());
+            let resources = bundle
+                .map(|bundle| bundle.spec.resources)
+                .unwrap_or_default();
+            assert_eq!(Manifest { resources }.id().len(), 63);
+        }
+    }
+}
