@@ -14,7 +14,8 @@ pub struct Limits {
     /// The maximum number of steps. A step is one evaluated node, one element of a created list, or
     /// eight bytes of a created string. The number of steps also bounds the memory.
     pub steps: u64,
-    /// The maximum nesting of evaluated actions, parentheses and template calls.
+    /// The maximum nesting of evaluated actions, parentheses and template calls. A nesting of 200
+    /// needs less than 2 MiB of stack, the stack of a thread in Rust.
     pub depth: u32,
 }
 

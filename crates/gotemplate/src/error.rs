@@ -24,10 +24,11 @@ pub enum RenderError {
         /// `fail`.
         reason: String,
     },
-    /// The template called a function that needs a clock, random numbers or the network.
+    /// The template called one of the functions in [`UNAVAILABLE`](crate::UNAVAILABLE), or printed
+    /// the current time.
     #[error(
         "cannot render the template at line {line}: the function {function} is not available, \
-         because its result is not deterministic; replace it with a fixed value"
+         because templates have no clock, random numbers or secret keys; use a fixed value"
     )]
     Unavailable {
         /// The line of the template, which starts with 1.

@@ -4,8 +4,8 @@
 //! template with JSON data. The data's numbers are `float64`, as Go's `encoding/json` decodes them.
 //! A missing map key is an error (Go's option `missingkey=error`).
 //!
-//! The crate reads no clock, no random numbers and no environment. A call of a function that needs
-//! one of them ends the rendering with [`RenderError::Unavailable`]; [`UNAVAILABLE`] lists these
+//! The crate reads no clock, no random numbers and no environment. A call of a function that is not
+//! available ends the rendering with [`RenderError::Unavailable`]; [`UNAVAILABLE`] lists these
 //! functions. [`Limits`] bound the work and the output of a rendering, so every template ends.
 //!
 //! Go iterates over a map in random order in `keys` and `values`. This crate sorts by key.

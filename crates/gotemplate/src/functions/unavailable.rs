@@ -8,8 +8,9 @@ macro_rules! unavailable {
     ($($name:literal),* $(,)?) => {
         /// The functions whose calls end a rendering with [`crate::RenderError::Unavailable`].
         ///
-        /// Fleet offers these functions, but their results change with each rendering, need the
-        /// network, or (`derivePassword`) need 32 MiB of memory. The functions `date`, `htmlDate`,
+        /// Fleet offers these functions, but their results change with each rendering or need the
+        /// network. Two functions are deterministic: `derivePassword` needs 32 MiB of memory, and
+        /// `decryptAES` reads only the results of `encryptAES`. The functions `date`, `htmlDate`,
         /// `dateInZone`, `htmlDateInZone` and `date_in_zone` are unavailable only if their argument
         /// is not a time, because sprig then uses the current time.
         pub const UNAVAILABLE: &[&str] = &[$($name),*];
