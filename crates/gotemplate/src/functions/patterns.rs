@@ -37,13 +37,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// The steps of a compilation in addition to the length of the pattern.
-const COMPILE_STEPS: usize = 200;
+const COMPILE_STEPS: usize = 2_000;
 
 /// Compiles the pattern in the first argument, and charges the search in the second argument.
 fn compile(args: &Args<'_>) -> Result<Regex, CallError> {
     let pattern = args.text(0);
     args.budget
-        .spend(COMPILE_STEPS + pattern.len().saturating_mul(4))?;
+        .spend(COMPILE_STEPS + pattern.len().saturating_mul(16))?;
     args.reserve(pattern.len() / 8 + 1, args.bytes(1).len())?;
     let translated = syntax::translate(&pattern)?;
     let mut builder = regex::bytes::RegexBuilder::new(&translated);
@@ -94,6 +94,7 @@ fn replace(args: &Args<'_>, expands: bool) -> Result<Value, CallError> {
         if expands {
             // A reference such as `$1` needs two characters and inserts at most the match.
             let references = replacement.split(|byte| *byte == b'$').count();
+            args.budget.spend(references)?;
             args.reserve(references, found.len())?;
             captures.expand(replacement, &mut out);
         } else {
