@@ -1,8 +1,7 @@
 //! A small SSH client (RFC 4251 to 4254) that runs one command. All cryptography is aws-lc-rs.
 //!
-//! The client supports only algorithms that OpenSSH, Gitea, GitHub, GitLab, Bitbucket and Azure
-//! DevOps share and that have no known weakness, and it does not support new keys during a
-//! connection. It never accepts an unknown host key by itself.
+//! The client supports few algorithms, all without a known weakness, and no new keys during a
+//! connection. It accepts an unknown host key only if the caller asks for it.
 
 mod authentication;
 mod channel;

@@ -10,7 +10,7 @@ const STARTS: &[&str] = &[
 ];
 /// Programs that need no package: the README requires these programs, or every Debian system
 /// contains these programs.
-const GIVEN: &[&str] = &["go", "node", "npm", "rustc", "sh", "sleep", "true"];
+const GIVEN: &[&str] = &["go", "id", "node", "npm", "rustc", "sh", "sleep", "true"];
 /// Programs whose package `.ci/install` detects by a different file.
 const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];
 

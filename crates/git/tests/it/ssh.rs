@@ -2,12 +2,13 @@
 
 use drover_git::{Auth, GitError, Reference, Source};
 
-use crate::repository::Repositories;
+use crate::repository::{Repositories, TestRepository};
 use crate::ssh_server::{SshServer, generate_key};
 use crate::support::{fetcher, incompressible, text};
 
 struct World {
     repositories: Repositories,
+    repository: TestRepository,
     server: SshServer,
     source: Source,
     commit: String,
@@ -16,7 +17,8 @@ struct World {
 /// Starts a server with the repository `a` and further lines of its configuration.
 async fn world(host_key: &str, user_key: &[&str], lines: &str) -> World {
     let repositories = Repositories::new();
-    let commit = repositories.create("a b").commit_files(&[("x", "1")]);
+    let repository = repositories.create("a b");
+    let commit = repository.commit_files(&[("x", "1")]);
     let server = SshServer::start(host_key, user_key, lines).await;
     let mut source = Source::anonymous(format!(
         "ssh://{}@127.0.0.1:{}{}/a%20b",
@@ -30,11 +32,15 @@ async fn world(host_key: &str, user_key: &[&str], lines: &str) -> World {
     source.known_hosts.clone_from(&server.known_hosts);
     World {
         repositories,
+        repository,
         server,
         source,
         commit,
     }
 }
+
+/// The line that permits version 2 of git's protocol.
+const VERSION_2: &str = "AcceptEnv GIT_PROTOCOL\n";
 
 async fn fetch(source: &Source) -> Result<drover_git::Checkout, GitError> {
     fetcher().fetch(source, &Reference::Head, &[]).await
@@ -50,13 +56,11 @@ async fn repository_is_fetched_and_updated_with_each_kind_of_key() {
         ("rsa", &["-t", "ecdsa", "-b", "256", "-m", "PKCS8"]),
         ("ed25519", &["-t", "ecdsa", "-b", "384", "-m", "PEM"]),
     ] {
-        let world = world(host_key, user_key, "").await;
+        let world = world(host_key, user_key, VERSION_2).await;
         let fetcher = fetcher();
         let checkout = fetcher.fetch(&world.source, &Reference::Head, &[]).await;
         let checkout = checkout.unwrap_or_else(|error| panic!("{host_key} {user_key:?}: {error}"));
         assert_eq!(checkout.commit, world.commit);
-        let repository = git2::Repository::open_bare(world.repositories.folder.path().join("a b"));
-        drop(repository.unwrap());
         let again = fetcher
             .resolve(&world.source, &[Reference::Branch("main".to_owned())])
             .await
@@ -84,8 +88,23 @@ async fn each_supported_cipher_works() {
 }
 
 #[tokio::test]
-async fn pack_larger_than_the_window_is_received() {
+async fn server_without_the_variable_of_the_protocol_speaks_version_0() {
     let world = world("ed25519", &["-t", "ed25519"], "").await;
+    let fetcher = fetcher();
+    let first = fetcher.fetch(&world.source, &Reference::Head, &[]).await;
+    assert_eq!(first.unwrap().commit, world.commit);
+    let commit = world.repository.commit_files(&[("x", "2"), ("y", "3")]);
+    let second = fetcher
+        .fetch(&world.source, &Reference::Head, &[])
+        .await
+        .unwrap();
+    assert_eq!(second.commit, commit);
+    assert_eq!(text(&second, "x"), "2");
+}
+
+#[tokio::test]
+async fn pack_larger_than_the_window_is_received() {
+    let world = world("ed25519", &["-t", "ed25519"], VERSION_2).await;
     let repository = world.repositories.create("large");
     let large = incompressible(600_000);
     repository.commit_files(&[("large", &large)]);
@@ -102,7 +121,7 @@ async fn pack_larger_than_the_window_is_received() {
 
 #[tokio::test]
 async fn unknown_host_key_is_rejected_with_its_fingerprint() {
-    let mut world = world("ed25519", &["-t", "ed25519"], "").await;
+    let mut world = world("ed25519", &["-t", "ed25519"], VERSION_2).await;
     world.source.known_hosts.clear();
     let error = fetch(&world.source).await.unwrap_err();
     let GitError::HostKeyUnknown { fingerprint, .. } = &error else {
@@ -122,7 +141,7 @@ async fn unknown_host_key_is_rejected_with_its_fingerprint() {
 
 #[tokio::test]
 async fn wrong_key_missing_key_and_missing_repository_have_different_errors() {
-    let mut world = world("ed25519", &["-t", "ed25519"], "").await;
+    let mut world = world("ed25519", &["-t", "ed25519"], VERSION_2).await;
     let valid = world.source.auth.clone();
     let (private, _, _) = generate_key(&["-t", "ed25519"]);
     world.source.auth = Auth::Ssh {

@@ -84,7 +84,7 @@ impl SshServer {
             .port();
         let text = format!(
             "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
-             UsePAM no\nPidFile none\nAcceptEnv GIT_PROTOCOL\nPasswordAuthentication no\n\
+             UsePAM no\nPidFile none\nPasswordAuthentication no\n\
              PermitRootLogin prohibit-password\n{lines}",
             host_path.display(),
             authorized.display()
