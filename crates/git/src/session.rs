@@ -16,15 +16,16 @@ use crate::transport::http::{Clients, HttpTransport};
 use crate::transport::ssh::SshTransport;
 use crate::transport::{Deadline, Target, Transport};
 
-/// Most servers of version 0 that a worker remembers.
+/// Most repositories that a worker remembers.
 const MAX_REMEMBERED: usize = 1000;
 
 /// The state that a worker keeps between requests.
 pub(crate) struct Network {
     runtime: Runtime,
     clients: Clients,
-    /// Repositories whose servers do not support version 2 of the protocol.
-    version_0: HashSet<String>,
+    /// Repositories that need an advertisement first: without version 2 of the protocol, or with a
+    /// redirect that only the advertisement has, as on GitLab for URLs without `.git`.
+    advertise_first: HashSet<String>,
 }
 
 impl Network {
@@ -38,7 +39,7 @@ impl Network {
                 .enable_all()
                 .build()?,
             clients: Clients::default(),
-            version_0: HashSet::new(),
+            advertise_first: HashSet::new(),
         })
     }
 
@@ -66,7 +67,7 @@ impl Network {
             transport,
             target,
             advertisement: None,
-            version_0: &mut self.version_0,
+            advertise_first: &mut self.advertise_first,
             max_bytes: limits.reference_bytes,
         })
     }
@@ -77,7 +78,7 @@ pub(crate) struct Session<'a> {
     transport: Box<dyn Transport + 'a>,
     target: &'a Target,
     advertisement: Option<Advertisement>,
-    version_0: &'a mut HashSet<String>,
+    advertise_first: &'a mut HashSet<String>,
     max_bytes: u64,
 }
 
@@ -122,14 +123,15 @@ impl Session<'_> {
 
     fn references(&mut self, prefixes: &[String]) -> Result<Vec<RemoteReference>, GitError> {
         let repository = self.target.location.shown();
-        let try_first = self.transport.is_stateless() && !self.version_0.contains(&repository);
+        let try_first =
+            self.transport.is_stateless() && !self.advertise_first.contains(&repository);
         if self.advertisement.is_none() && try_first {
             match self.list(prefixes) {
                 Ok(references) => {
                     self.advertisement = Some(Advertisement::V2);
                     return Ok(references);
                 }
-                Err(error) if !may_be_version_0(&error) => return Err(error),
+                Err(error) if !needs_advertisement(&error) => return Err(error),
                 Err(_) => {}
             }
         }
@@ -146,10 +148,8 @@ impl Session<'_> {
             let advertisement = read_advertisement(&mut *stream, self.max_bytes)
                 .map_err(|error| target.protocol_error(error))?;
             drop(stream);
-            if matches!(advertisement, Advertisement::V0(_))
-                && self.version_0.len() < MAX_REMEMBERED
-            {
-                self.version_0.insert(target.location.shown());
+            if self.advertise_first.len() < MAX_REMEMBERED {
+                self.advertise_first.insert(target.location.shown());
             }
             self.advertisement = Some(advertisement);
         }
@@ -196,12 +196,15 @@ impl Session<'_> {
     }
 }
 
-/// Reports whether a server without version 2 can cause this error.
-const fn may_be_version_0(error: &GitError) -> bool {
+/// Reports whether a server that needs an advertisement first can cause this error. A rejected
+/// password is not sent twice, because servers count failed attempts.
+const fn needs_advertisement(error: &GitError) -> bool {
     matches!(
         error,
         GitError::Protocol { .. }
             | GitError::Server { .. }
+            | GitError::RepositoryNotFound { .. }
+            | GitError::AccessDenied { .. }
             | GitError::HttpStatus {
                 retry_after: None,
                 ..

@@ -240,6 +240,33 @@ async fn redirect_to_another_server_gets_no_credentials() {
 }
 
 #[tokio::test]
+async fn url_without_dot_git_follows_the_redirect_of_the_advertisement() {
+    let (world, _) = world(Rules {
+        only_dot_git: true,
+        authorization: Some("Bearer tok".to_owned()),
+        ..Rules::default()
+    })
+    .await;
+    let commit = world
+        .repositories
+        .create("b.git")
+        .commit_files(&[("x", "1")]);
+    let mut source = Source::anonymous(format!("{}/b", world.server.url));
+    source.auth = Auth::Bearer {
+        token: "tok".into(),
+    };
+    let fetcher = fetcher();
+    let checkout = fetcher.fetch(&source, &main_branch(), &[]).await.unwrap();
+    assert_eq!(checkout.commit, commit);
+    for expected in [4, 3] {
+        let before = world.server.requests().len();
+        fetcher.resolve(&source, &[main_branch()]).await.unwrap();
+        // The worker remembers that the first request is useless.
+        assert_eq!(world.server.requests().len() - before, expected);
+    }
+}
+
+#[tokio::test]
 async fn unknown_certificate_is_rejected_without_ca_bundle() {
     let repositories = Repositories::new();
     let commit = repositories.create("a").commit_files(&[("x", "1")]);

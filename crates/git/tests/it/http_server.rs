@@ -27,6 +27,8 @@ pub(crate) struct Rules {
     pub(crate) status: Option<(u16, Vec<(&'static str, String)>)>,
     /// Answers all requests with this body.
     pub(crate) body: Option<Vec<u8>>,
+    /// Knows only paths with `.git`, and redirects only requests for advertisements, as GitLab does.
+    pub(crate) only_dot_git: bool,
     /// Answers requests for packs with this body.
     pub(crate) pack: Option<Vec<u8>>,
     /// Accepts requests, and never answers.
@@ -152,6 +154,18 @@ async fn answer(
     });
     if rules.hangs {
         std::future::pending::<()>().await;
+    }
+    let path = request.uri().path_and_query().unwrap().as_str();
+    if rules.only_dot_git && !path.contains(".git/") {
+        if request.method() == "POST" {
+            return Ok(plain(404, "no"));
+        }
+        let mut response = plain(301, "");
+        let to = path.replace("/info/refs", ".git/info/refs");
+        response
+            .headers_mut()
+            .insert("location", to.parse().unwrap());
+        return Ok(response);
     }
     if let Some(base) = rules.redirect {
         let mut response = plain(302, "");
