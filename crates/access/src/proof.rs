@@ -76,6 +76,15 @@ pub fn connect_message(cluster: &ClusterUid, nonce: &str, replica: &str) -> Vec<
     )
 }
 
+/// Returns the message that a cluster agent signs to obtain a token for the hub's Kubernetes API. Contains
+/// the Cluster's UID and the nonce of the challenge.
+pub fn hub_token_message(cluster: &ClusterUid, nonce: &str) -> Vec<u8> {
+    message(
+        "drover-hub-token-v1",
+        &[cluster.as_str().as_bytes(), nonce.as_bytes()],
+    )
+}
+
 /// Returns the message that a node agent signs to bind its key to its node.
 pub fn node_register_message(cluster: &ClusterUid, key: &PublicKey) -> Vec<u8> {
     message(
@@ -148,6 +157,7 @@ mod tests {
             connect_message(&a, "noncep", "od-0"),
             register_message(&a, &public, "nonce"),
             next_key_message(&a, &other, &public),
+            hub_token_message(&a, "nonce"),
         ] {
             assert_eq!(
                 public.verify(&message, &signature),

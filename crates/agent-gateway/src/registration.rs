@@ -8,6 +8,7 @@ pub mod challenge;
 mod claim;
 pub mod connect;
 pub mod decide;
+mod hub_token;
 pub mod import;
 pub mod manifest;
 mod node;
@@ -15,6 +16,7 @@ pub mod notice;
 pub mod pin;
 pub mod register;
 pub mod rotation;
+mod signer;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -25,8 +27,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_access::same_origin::Head;
 use drover_api::agent::{
-    Challenge, ChallengeRequest, NodeRegisterRequest, NodeRegisterResponse, RegisterRequest,
-    RegisterResponse,
+    Challenge, ChallengeRequest, HubToken, HubTokenRequest, NodeRegisterRequest,
+    NodeRegisterResponse, RegisterRequest, RegisterResponse,
 };
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Import, ImportRequest};
@@ -40,8 +42,10 @@ use utoipa_axum::routes;
 use self::challenge::Challenges;
 use self::connect::ChallengeRate;
 use self::decide::Refusal;
+use self::hub_token::HubTokenRate;
 use self::notice::Notices;
 use self::register::refusal;
+pub use self::signer::KEY_CHANGE_TIME;
 use crate::tunnels::Tunnels;
 use drover_audit::AuditNotes;
 use drover_http_edge::body;
@@ -158,6 +162,8 @@ pub struct RegistrationState {
     challenge_rate: Arc<ChallengeRate>,
     /// Rate limits of node agents' registrations. Each registration causes a TokenReview.
     node_rate: Arc<ChallengeRate>,
+    /// Rate limits of hub tokens. Each token causes a TokenRequest.
+    hub_token_rate: Arc<HubTokenRate>,
     rate: Arc<RegistrationRate>,
     notices: Arc<Notices>,
 }
@@ -193,6 +199,7 @@ impl RegistrationState {
             challenges: Arc::default(),
             challenge_rate: Arc::default(),
             node_rate: Arc::default(),
+            hub_token_rate: Arc::default(),
             rate: Arc::default(),
         }
     }
@@ -210,6 +217,12 @@ impl RegistrationState {
     fn check_rate(&self, request: &Extensions) -> Result<(), Status> {
         self.rate.check(sender(request), cluster_work(request))
     }
+
+    /// Returns an error if the request exceeds the total rate limit. The agent has proved its key, so
+    /// that the limits of its network do not apply.
+    fn check_all_rate(&self, request: &Extensions) -> Result<(), Status> {
+        self.rate.check_all(cluster_work(request))
+    }
 }
 
 /// Returns the registration routes with the permissions that each route requires.
@@ -218,6 +231,7 @@ pub fn declared() -> Routes<RegistrationState> {
         .add(Right::Agent, routes!(register))
         .add(Right::Agent, routes!(register_node))
         .add(Right::Agent, routes!(challenge))
+        .add(Right::Agent, routes!(hub_token))
         .add(Right::Agent, routes!(connect))
         .add(Right::Agent, routes!(import_manifest))
         .add(Right::User, routes!(import_cluster))
@@ -286,6 +300,25 @@ async fn challenge(
     let answer = connect::challenge(&state, peer, &asked)?;
     note(&state, &noted, &asked.cluster_uid);
     Ok(Json(answer))
+}
+
+/// Issues a token for the hub's Kubernetes API to the agent of a cluster.
+#[utoipa::path(post, path = "/v1/agent/hub-token", tag = "agents",
+    request_body = HubTokenRequest, responses((status = 200, body = HubToken)))]
+async fn hub_token(
+    State(state): State<RegistrationState>,
+    noted: AuditNotes,
+    request: Request,
+) -> Result<Response, Status> {
+    let extensions = request.extensions().clone();
+    let peer = connect::peer(&extensions);
+    let AgentJson(asked) = AgentJson::<HubTokenRequest>::from_request(request, &state).await?;
+    let issued = hub_token::issue(&state, &extensions, peer, &asked).await?;
+    note(&state, &noted, &asked.cluster_uid);
+    let mut response = Json(issued).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
 }
 
 /// Adds the agent's cluster to the audit record.

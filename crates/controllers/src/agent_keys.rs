@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use drover_agent_gateway::registration::connect::KEY_CHANGE_TIME;
+use drover_agent_gateway::registration::KEY_CHANGE_TIME;
 use drover_agent_gateway::registration::rotation::{self, RotationError};
 use drover_agent_gateway::tunnels::{AttachedAgent, BoundKey, SelectedTunnel, TunnelSource};
 use drover_api::ids::ClusterUid;

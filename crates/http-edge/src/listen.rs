@@ -68,10 +68,11 @@ const MAX_UNNAMED: usize = 4096;
 /// Time limit for a connection to end after the start of a graceful shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Routes that agents can use on connections reserved for agents.
-const AGENT_ROUTES: [&str; 6] = [
+const AGENT_ROUTES: [&str; 7] = [
     "/v1/agent/register",
     "/v1/agent/node",
     "/v1/agent/challenge",
+    "/v1/agent/hub-token",
     "/v1/connect",
     // Kubernetes restarts a server whose probes fail, and a restart closes every tunnel.
     "/livez",

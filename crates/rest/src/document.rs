@@ -35,7 +35,10 @@ pub(super) fn complete(mut document: Value, routes: &[Route]) -> Value {
         };
         operation["responses"]["default"] = json!({ "$ref": "#/components/responses/Error" });
         let scheme = match (route.right, &*route.path) {
-            (Right::Anyone, _) | (Right::Agent, "/v1/agent/challenge" | "/v1/agent/node") => None,
+            (Right::Anyone, _)
+            | (Right::Agent, "/v1/agent/challenge" | "/v1/agent/hub-token" | "/v1/agent/node") => {
+                None
+            }
             (Right::Agent, "/v1/connect") => Some(PROOF),
             (Right::Agent, _) => Some(REGISTRATION_TOKEN),
             _ => Some(TOKEN),

@@ -46,6 +46,10 @@ const EXEMPTIONS: Exemptions = Exemptions {
             "used at the first sign-in of a provider's user with a default role for new users",
         ),
         (
+            "create serviceaccounts/token drover-agent everywhere",
+            "used when an agent requests a hub token, and no agent of this stage does",
+        ),
+        (
             "patch events.k8s.io/events in default",
             "used when the same event of a Cluster repeats after a minute",
         ),

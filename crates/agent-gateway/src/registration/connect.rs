@@ -6,9 +6,8 @@ use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drover_access::proof::{PublicKey, connect_message, node_connect_message};
+use drover_access::proof::{connect_message, node_connect_message};
 use drover_api::agent::{Challenge, ChallengeRequest, ConnectProof, PROOF_HEADER};
-use drover_api::group::CLUSTER_FINALIZER;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_tunnel::protocol::{self, Version};
@@ -16,20 +15,20 @@ use drover_tunnel::tunnel::Driver;
 use drover_tunnel::{Tunnel, ws};
 use http::{HeaderMap, Request, StatusCode};
 use hyper::upgrade::OnUpgrade;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::RegistrationState;
-use super::challenge::ChallengeError;
-use super::decide::{Refusal, bound_key, node_agent};
-use super::register::{current_cluster, refusal, version};
+use super::decide::{Refusal, node_agent};
+use super::register::{refusal, version};
+use super::signer::{
+    Signer, challenge_refused, current_or_stored_cluster, foreign_key, node_not_registered, spend,
+};
 use crate::tunnels::{AttachedAgent, TunnelSource};
 use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{NOWHERE, Quota, Rates, sender};
 use drover_http_edge::status::Status;
 
-/// Maximum time in which an agent starts to use its new key.
-pub const KEY_CHANGE_TIME: SignedDuration = SignedDuration::from_mins(5);
 /// Maximum length of the proof header, in bytes.
 const MAX_PROOF: usize = 4096;
 /// Maximum length of a replica's name, in characters.
@@ -146,21 +145,10 @@ async fn prove(
     let cluster =
         current_or_stored_cluster(state, &proof.cluster_uid, request.extensions()).await?;
     let signer = signer(&cluster, &proof)?;
-    if !signer.has_signed(&signer.key, &proof) {
-        return Err(foreign_key(state, &cluster, &signer, &proof).await);
+    if !signer.has_signed(&signer.key, &proof.signature) {
+        return Err(foreign_key(state, &cluster, &signer, &proof.signature).await);
     }
-    if let Err(error) = state.challenges.spend(&genuine, now) {
-        if matches!(error, ChallengeError::Replayed) {
-            let note = "refused a connection: its proof was used before; if no agent of this \
-                        cluster was restarted recently, an attacker may have read one of its \
-                        connections";
-            state
-                .notices
-                .warn(&cluster, "ReplayedChallenge", note)
-                .await;
-        }
-        return Err(challenge_refused(error));
-    }
+    spend(state, &cluster, &genuine, now).await?;
     let protocol = protocol::negotiate(headers).map_err(|error| {
         Status::new(
             StatusCode::UPGRADE_REQUIRED,
@@ -183,22 +171,6 @@ async fn prove(
     })
 }
 
-/// The agent that a proof names, the agent's bound key, and the message that the agent must sign.
-struct Signer {
-    source: TunnelSource,
-    key: PublicKey,
-    bound_at: Timestamp,
-    /// The key that `key` replaced.
-    previous: Option<PublicKey>,
-    message: Vec<u8>,
-}
-
-impl Signer {
-    fn has_signed(&self, key: &PublicKey, proof: &ConnectProof) -> bool {
-        key.verify(&self.message, &proof.signature).is_ok()
-    }
-}
-
 /// Returns the agent that a proof names. A proof with a node requires the key of this node's agent.
 fn signer(cluster: &Cluster, proof: &ConnectProof) -> Result<Signer, Status> {
     let (uid, nonce, replica) = (&proof.cluster_uid, &proof.nonce, &proof.replica);
@@ -211,88 +183,7 @@ fn signer(cluster: &Cluster, proof: &ConnectProof) -> Result<Signer, Status> {
             (TunnelSource::Node { node, class }, message)
         }
     };
-    let bound = source.bound_key(cluster).ok_or_else(|| match &source {
-        TunnelSource::Agent => not_registered(),
-        TunnelSource::Node { .. } => node_not_registered(),
-    })?;
-    Ok(Signer {
-        source,
-        key: parse_key(&bound.public_key)?,
-        previous: bound.previous.as_deref().map(parse_key).transpose()?,
-        bound_at: bound.at,
-        message,
-    })
-}
-
-fn parse_key(bound: &str) -> Result<PublicKey, Status> {
-    PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))
-}
-
-/// Returns the response to a proof that is not signed with the bound key, and writes an Event.
-async fn foreign_key(
-    state: &RegistrationState,
-    cluster: &Cluster,
-    signer: &Signer,
-    proof: &ConnectProof,
-) -> Status {
-    let previous = signer.previous.as_ref();
-    if previous.is_some_and(|key| signer.has_signed(key, proof)) {
-        return replaced_key(state, cluster, signer).await;
-    }
-    if let Some(node) = signer.source.node() {
-        let note = format!(
-            "refused a connection: it is not signed with the key of the node agent on {node}"
-        );
-        state.notices.warn(cluster, "ForeignNodeKey", &note).await;
-        // A new pod of the node agent has a new key.
-        return node_not_registered();
-    }
-    let note = "refused a connection: it is not signed with the key that is bound to this Cluster";
-    state.notices.warn(cluster, "ForeignKey", note).await;
-    let message = "the proof is not signed with the key that is bound to this Cluster: if \
-        the cluster was recreated, delete the Cluster on the server and import the cluster \
-        again";
-    Status::unauthorized(message).because("", "ForeignKey", message)
-}
-
-/// Returns the response to a proof that is signed with a replaced key. The agent knows its new key soon
-/// after the server has bound it, so a later proof with the replaced key can come from an attacker.
-async fn replaced_key(state: &RegistrationState, cluster: &Cluster, signer: &Signer) -> Status {
-    let (name, source) = (cluster.name_any(), &signer.source);
-    tracing::info!(cluster = name, %source, "refused a connection with a replaced key");
-    if Timestamp::now().duration_since(signer.bound_at) > KEY_CHANGE_TIME {
-        let note = format!(
-            "refused a connection: it is signed with the replaced key of {source}; an attacker may \
-             have copied the key"
-        );
-        state.notices.warn(cluster, "ReplacedKey", &note).await;
-    }
-    let message =
-        "the proof is signed with a key that was replaced: the agent must use its new key";
-    Status::unauthorized(message).because("", "KeyReplaced", message)
-}
-
-/// Returns the Cluster from the stores. Reads the hub if the stores have no key for the Cluster.
-async fn current_or_stored_cluster(
-    state: &RegistrationState,
-    uid: &ClusterUid,
-    request: &http::Extensions,
-) -> Result<std::sync::Arc<Cluster>, Status> {
-    let known = state.hub.stores().clusters.by_uid(uid.as_str());
-    let known = known.ok_or_else(|| refusal(&Refusal::NoSuchCluster))?;
-    // The agent may connect while the server's finalizer is set: the server must remove its objects
-    // from the cluster.
-    if known.metadata.deletion_timestamp.is_some() && !has_finalizer(&known) {
-        return Err(refusal(&Refusal::ClusterDeleted));
-    }
-    if bound_key(&known).is_some() {
-        return Ok(known);
-    }
-    state.check_rate(request)?;
-    let current = current_cluster(&state.hub, uid).await?;
-    current
-        .map(std::sync::Arc::new)
-        .ok_or_else(|| refusal(&Refusal::NoSuchCluster))
+    Signer::new(cluster, source, message)
 }
 
 /// Parses the header with the proof of the key.
@@ -320,32 +211,6 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
         ));
     }
     Ok(proof)
-}
-
-fn not_registered() -> Status {
-    let message = "no key is bound to this Cluster: the agent must register first; apply a fresh manifest of \"drover cluster import\"";
-    Status::unauthorized(message).because("", "NotRegistered", message)
-}
-
-fn node_not_registered() -> Status {
-    let message = "no key is bound to this node: the node agent must register first";
-    Status::unauthorized(message).because("", "NotRegistered", message)
-}
-
-fn challenge_refused(error: ChallengeError) -> Status {
-    let message = error.to_string();
-    match error {
-        ChallengeError::Full => Status::unavailable(message, 60),
-        ChallengeError::Foreign => {
-            Status::unauthorized(&message).because("", "ForeignChallenge", message)
-        }
-        ChallengeError::Stale => {
-            Status::unauthorized(&message).because("", "StaleChallenge", message)
-        }
-        ChallengeError::Replayed => {
-            Status::unauthorized(&message).because("", "ReplayedChallenge", message)
-        }
-    }
 }
 
 /// Converts an error to a response. The response to an unsupported protocol version contains the
@@ -415,13 +280,6 @@ pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
     extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0)
-}
-
-/// Returns true if the Cluster has the finalizer of the server. The server removes the finalizer
-/// after it has deleted Drover's objects in the cluster.
-fn has_finalizer(cluster: &Cluster) -> bool {
-    let mut finalizers = cluster.finalizers().iter();
-    finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod changes;
 mod global_roles;
+mod hub_tokens;
 mod listed;
 mod named;
 mod recorded;

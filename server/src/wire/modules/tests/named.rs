@@ -21,6 +21,11 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "post",
+        "/v1/agent/hub-token",
+        "needs an agent's key; the handler names the cluster",
+    ),
+    (
+        "post",
         "/v1/agent/node",
         "needs a node agent's key; the handler names the cluster",
     ),
