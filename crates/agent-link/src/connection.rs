@@ -41,11 +41,11 @@ use error::handshake_error;
 /// Interval at which the agent reads the binding while connected.
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Reason in the server's response if the Cluster exists but has no bound key.
-const NOT_REGISTERED: &str = "NotRegistered";
+pub(crate) const NOT_REGISTERED: &str = "NotRegistered";
 /// Reason in the server's response if the key was replaced.
-const KEY_REPLACED: &str = "KeyReplaced";
+pub(crate) const KEY_REPLACED: &str = "KeyReplaced";
 /// Reasons in the server's response if a different key is bound.
-const OTHER_KEY_BOUND: [&str; 2] = [KEY_REPLACED, "ForeignKey"];
+pub(crate) const OTHER_KEY_BOUND: [&str; 2] = [KEY_REPLACED, "ForeignKey"];
 
 /// An open tunnel, and the registered key that authenticated its connection.
 struct OpenTunnel {
@@ -412,7 +412,7 @@ type Stream = ws::ByteStream<
 >;
 
 /// Returns a uniform random number in `0.0..1.0`, or 0.5 if the system has no randomness.
-fn random_fraction() -> f64 {
+pub(crate) fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     match SystemRandom::new().fill(&mut bytes) {
         Ok(()) => f64::from(u32::from_be_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),

@@ -13,6 +13,7 @@ pub mod binding;
 pub mod connection;
 pub mod enrollment;
 mod error_chain;
+pub mod hub;
 pub mod key;
 pub mod lanes;
 pub mod memory;

@@ -25,6 +25,7 @@ pub struct Server {
     tls: Arc<ClientConfig>,
     source: Option<IpAddr>,
     proxy: Option<Proxy>,
+    keep_alive: bool,
 }
 
 impl std::fmt::Debug for Server {
@@ -55,6 +56,7 @@ impl Server {
             tls: Arc::new(tls),
             source: None,
             proxy: None,
+            keep_alive: false,
         })
     }
 
@@ -70,6 +72,17 @@ impl Server {
     #[must_use]
     pub fn dialled_through(mut self, proxy: Option<Proxy>) -> Self {
         self.proxy = proxy;
+        self
+    }
+
+    /// Configures the client for long-lived connections that carry requests: offers HTTP/2, and sends TCP
+    /// keep-alive probes, because HTTP/1.1 has no pings.
+    #[must_use]
+    pub fn for_requests(mut self) -> Self {
+        let mut tls = (*self.tls).clone();
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        self.tls = Arc::new(tls);
+        self.keep_alive = true;
         self
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use drover_tunnel::{ReadAhead, TLS_BUFFER};
 use jiff::{SignedDuration, Timestamp};
+use rustix::net::sockopt;
 use rustls::CertificateError;
 use thiserror::Error;
 use tokio::net::{TcpSocket, TcpStream};
@@ -23,6 +24,8 @@ const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+/// TCP keep-alive: idle time, interval and number of probes.
+const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 /// Maximum number of addresses that the agent tries for one host name.
 const MAX_ADDRESSES: usize = 8;
 
@@ -179,6 +182,15 @@ async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpS
     }
 }
 
+/// Enables the probes that detect a lost server while no data is sent.
+fn enable_keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
+    let (idle, interval, probes) = KEEP_ALIVE;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, idle)?;
+    sockopt::set_tcp_keepintvl(stream, interval)?;
+    sockopt::set_tcp_keepcnt(stream, probes)
+}
+
 impl Server {
     /// Opens a TLS connection to the server and verifies the certificate.
     pub async fn dial(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, DialError> {
@@ -233,6 +245,10 @@ impl Server {
                     // The option avoids a delay of small frames. The connection also works without
                     // the option.
                     let _ = stream.set_nodelay(true);
+                    if self.keep_alive {
+                        let enabled = enable_keep_alive(&stream).map_err(io::Error::from);
+                        enabled.map_err(|source| DialError::Tcp { address, source })?;
+                    }
                     return Ok((stream, address));
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
