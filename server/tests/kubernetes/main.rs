@@ -12,6 +12,7 @@ mod charts;
 mod conditions;
 mod documents;
 mod hub;
+mod hub_token;
 mod identity;
 mod people;
 mod place;

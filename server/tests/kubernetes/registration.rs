@@ -21,13 +21,13 @@ on_both_hubs!(agent_key_is_bound_to_one_cluster_only);
 const SOON: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// An unregistered Cluster with a registration token.
-struct PendingCluster {
-    name: String,
-    uid: String,
+pub(crate) struct PendingCluster {
+    pub(crate) name: String,
+    pub(crate) uid: String,
     token: String,
 }
 
-async fn pending_cluster(server: &Server, admin: &str, name: &str) -> PendingCluster {
+pub(crate) async fn pending_cluster(server: &Server, admin: &str, name: &str) -> PendingCluster {
     let body = json!({ "name": name });
     let created = server.post("/v1/clusters", admin, body).await.expect(201);
     let path = format!("/v1/clusters/{name}/import");
@@ -39,7 +39,7 @@ async fn pending_cluster(server: &Server, admin: &str, name: &str) -> PendingClu
     }
 }
 
-async fn register(
+pub(crate) async fn register(
     server: &Server,
     key: &AgentKey,
     pending_cluster: &PendingCluster,
@@ -73,7 +73,7 @@ async fn bound(server: &Server, key: &AgentKey) -> Vec<String> {
     registered.filter_map(|it| it.metadata.name).collect()
 }
 
-fn key() -> AgentKey {
+pub(crate) fn key() -> AgentKey {
     AgentKey::from_pkcs8(&AgentKey::generate().unwrap()).unwrap()
 }
 
