@@ -102,6 +102,17 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "drover-git-hosting",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-audit",
+            "drover-http-edge",
+            "drover-hub",
+            "drover-identity",
+        ],
+    ),
+    (
         "drover-rest",
         &[
             "drover-access",
@@ -192,6 +203,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-cli",
             "drover-controllers",
             "drover-entropy",
+            "drover-git-hosting",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
@@ -251,6 +263,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "drover-apiserver",
             "drover-agent-gateway",
             "drover-audit",
+            "drover-git-hosting",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",

@@ -209,12 +209,20 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
     ("crates/controllers/src/tunnel_nodes.rs", "managed cluster"),
     ("crates/controllers/src/upgrade.rs", "managed cluster"),
     (
+        "crates/git-hosting/src/access.rs",
+        "the hub stores no SubjectAccessReview",
+    ),
+    (
         "crates/identity/src/accounts/review.rs",
         "the hub stores no TokenReview",
     ),
     (
         "crates/proxy/src/acting_as.rs",
         "the hub stores no SubjectAccessReview",
+    ),
+    (
+        "server/src/demo/example.rs",
+        "the server has no stores of these kinds",
     ),
     ("server/src/demo/join.rs", "simulated cluster"),
 ];

@@ -9,6 +9,8 @@ use thiserror::Error;
 
 /// Name of the hub's folder in the data folder. Only the server's user can access the folder.
 const FOLDER: &str = "hub";
+/// Name of the folder of git repositories in the data folder.
+const REPOSITORIES: &str = "git";
 /// Name of the hub's file in the hub's folder.
 const FILE: &str = "hub.db";
 /// File mode of a folder that only the owner can access.
@@ -71,6 +73,11 @@ impl DataDir {
     /// Returns the path of the hub's file. The file may not exist.
     pub fn file(&self) -> PathBuf {
         self.0.join(FOLDER).join(FILE)
+    }
+
+    /// Returns the path of the folder of git repositories. The folder may not exist.
+    pub fn repositories(&self) -> PathBuf {
+        self.0.join(REPOSITORIES)
     }
 
     /// Creates the folders. Makes an existing hub folder private.
