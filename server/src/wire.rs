@@ -123,6 +123,9 @@ pub enum StartError {
     /// The audit log cannot be opened.
     #[error(transparent)]
     Audit(#[from] OpenAuditError),
+    /// The folder of git repositories cannot be used.
+    #[error(transparent)]
+    Repositories(#[from] drover_git_hosting::OpenError),
     /// The password hashing cannot be initialized.
     #[error(transparent)]
     Passwords(#[from] PasswordError),

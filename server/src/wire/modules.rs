@@ -17,6 +17,7 @@ use drover_audit::{Audit, Destination, audited};
 use drover_controllers::{Controllers, run_hub_access};
 use drover_fleet::Gitops;
 use drover_git::Fetcher;
+use drover_git_hosting::{GitHosting, Repositories};
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::admission::WriteAuthorizer;
@@ -24,6 +25,7 @@ use drover_hub::admission::install::Installer;
 use drover_hub::admission::review;
 use drover_hub::admission::review::Reviews;
 use drover_hub::admission::webhook_status::{WebhookState, WebhookStatus};
+use drover_hub::connect::HubOptions;
 use drover_hub::lease::{Leadership, LeaseState};
 use drover_hub::settings::reconciler;
 use drover_identity::accounts::WatchableKinds;
@@ -106,9 +108,11 @@ pub(super) fn build(
         Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
         notices.clone(),
     );
+    let repositories = repositories(&options.hub)?;
     if let Some(demo) = options.demo.clone() {
         let (hub, registration) = (base.hub.clone(), registration.clone());
-        let demo = demo::run(demo, hub, registration, base.stop.clone());
+        let repositories = repositories.clone();
+        let demo = demo::run(demo, hub, registration, repositories, base.stop.clone());
         base.spawn(when_leading(base, demo));
     }
     let agents = registration::router(registration);
@@ -132,6 +136,7 @@ pub(super) fn build(
         &health,
     );
     let rules = admission(base, options, certificate, &metrics, &health);
+    let git = git_hosting(base, authenticator.clone(), repositories);
     let telemetry = telemetry::router(Telemetry {
         metrics,
         hub_metrics: base.hub_metrics.clone(),
@@ -141,6 +146,7 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
+        .merge(git)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
         .merge(rules)
@@ -150,6 +156,24 @@ pub(super) fn build(
         .layer(Extension(policy));
     let (leadership, hsts) = (base.leadership.clone(), Hsts::with(certificate));
     Ok(Gate::new(proxy, routes, leadership, hsts))
+}
+
+/// Opens the git repositories in the data folder of an embedded hub. A server with an external hub
+/// has no data folder, and therefore no repositories.
+fn repositories(hub: &HubOptions) -> Result<Option<Repositories>, StartError> {
+    match hub {
+        HubOptions::Embedded(data) => Ok(Some(Repositories::open(data.repositories())?)),
+        HubOptions::Kubeconfig { .. } | HubOptions::Pod => Ok(None),
+    }
+}
+
+fn git_hosting(
+    base: &Base,
+    authenticator: Authenticator,
+    repositories: Option<Repositories>,
+) -> Router {
+    let (hub, limits) = (base.hub.clone(), drover_git_hosting::Limits::default());
+    drover_git_hosting::router(GitHosting::new(hub, authenticator, repositories, limits))
 }
 
 /// Returns the routes of the admission webhook for an external hub.

@@ -79,9 +79,15 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
 impl Server {
     /// Starts a server, and waits until the server is ready.
     pub(crate) async fn start(on: &TestHub) -> Self {
+        Self::start_with(on, |_| ()).await
+    }
+
+    /// Starts a server with changed options, and waits until the server is ready.
+    pub(crate) async fn start_with(on: &TestHub, change: impl FnOnce(&mut ServerOptions)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
-        let options = options(on, Some(folder.path().join("first-password")));
+        let mut options = options(on, Some(folder.path().join("first-password")));
+        change(&mut options);
         let server = wire::start(options, stop.clone()).await.unwrap();
         let (address, hub, mut leadership) = (
             server.address(),

@@ -1,6 +1,7 @@
 //! Tests of the complete server through its routes.
 
 mod changes;
+mod git;
 mod global_roles;
 mod hub_tokens;
 mod listed;
@@ -205,6 +206,11 @@ fn path_of(route: &Route) -> String {
     let path = route.path.replace("{name}", "shop");
     let path = path.replace("{id}", "bcdfghjkmnpq");
     let path = path.replace("{code}", "BCDF-GHJK");
+    let path = path.replace(
+        "{repo}/info/refs",
+        "{repo}/info/refs?service=git-upload-pack",
+    );
+    let path = path.replace("{repo}", "shop.git");
     path.replace("{*rest}", "shop/api/v1/pods")
 }
 

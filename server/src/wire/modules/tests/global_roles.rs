@@ -13,7 +13,7 @@ fn with_global_role(server: &TestServer, role: &str, resources: &[&str], verbs: 
 }
 
 /// Creates a user with a global role that contains these rules. Returns the user's token.
-fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
+pub(super) fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     let object = |kind: &str, spec: &Value| {
         json!({
             "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,

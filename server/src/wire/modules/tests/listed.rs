@@ -53,7 +53,7 @@ async fn object_name_with_invalid_utf8_returns_a_status_error() {
         if route.path.starts_with("/k8s/") || route.right == Right::Anyone {
             continue;
         }
-        let named = ["{name}", "{id}", "{code}"];
+        let named = ["{name}", "{id}", "{code}", "{repo}"];
         let path = named.iter().fold(route.path.to_string(), |path, name| {
             path.replace(name, "%ff")
         });
