@@ -4,6 +4,8 @@
 //! cluster stores its state in a separate directory across restarts. The module removes clusters
 //! above the configured number.
 
+mod example;
+mod files;
 mod join;
 mod limits;
 mod memory;
@@ -17,6 +19,7 @@ use std::time::Duration;
 use drover_api::kinds::{Cluster, ClusterSpec};
 use drover_simulate::{ClusterOptions, Plan};
 use kube::{Resource as _, ResourceExt as _};
+use serde_json::json;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -29,10 +32,14 @@ pub use place::DemoFolder;
 
 use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
+use drover_git_hosting::Repositories;
 use drover_hub::{Hub, HubError, call};
 
 /// Label of the Clusters that this module created. The module changes only Clusters with the label.
 const SIMULATED: &str = "management.drover.dev/simulated";
+/// Label with the environment of a simulated cluster: `dev` or `prod`. The example repository has
+/// different content for each environment.
+const ENVIRONMENT: &str = "env";
 /// Maximum number of clusters that start at the same time.
 const START_CONCURRENCY: usize = 4;
 
@@ -73,6 +80,23 @@ pub(crate) async fn run(
     options: DemoOptions,
     hub: Hub,
     registration: RegistrationState,
+    repositories: Option<Repositories>,
+    stop: CancellationToken,
+) {
+    let example = example::run(
+        repositories,
+        hub.clone(),
+        registration.clone(),
+        stop.clone(),
+    );
+    let clusters = run_clusters(options, hub, registration, stop);
+    tokio::join!(example, clusters);
+}
+
+async fn run_clusters(
+    options: DemoOptions,
+    hub: Hub,
+    registration: RegistrationState,
     stop: CancellationToken,
 ) {
     let starting = Arc::new(Semaphore::new(START_CONCURRENCY));
@@ -81,8 +105,10 @@ pub(crate) async fn run(
     let leftovers = options.folder.names().into_iter();
     let leftovers = leftovers.filter(|name| !desired.contains(name));
     let going = leftovers.map(|name| (name, Plan::empty(1), DesiredState::Goes));
-    let staying =
-        (0..options.clusters).map(|number| (name(number), Plan::demo(number), DesiredState::Stays));
+    let staying = (0..options.clusters).map(|number| {
+        let fate = DesiredState::Stays(environment(number));
+        (name(number), Plan::demo(number), fate)
+    });
     for (name, plan, fate) in staying.chain(going) {
         let simulated = Simulated {
             folder: options.folder.of(&name),
@@ -114,10 +140,16 @@ fn name(number: u32) -> String {
     }
 }
 
+/// Returns the environment of the simulated cluster with this number.
+fn environment(number: u32) -> &'static str {
+    if number % 2 == 1 { "prod" } else { "dev" }
+}
+
 /// The desired state of a simulated cluster.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DesiredState {
-    Stays,
+    /// The cluster runs in this environment.
+    Stays(&'static str),
     Goes,
 }
 
@@ -192,35 +224,50 @@ impl Simulated {
     }
 
     /// Returns the Cluster from the hub. Creates a missing Cluster only if the desired state is
-    /// [`DesiredState::Stays`].
+    /// [`DesiredState::Stays`]. Adds a missing label of the environment.
     async fn member(&self) -> Result<Option<Cluster>, DemoError> {
         let api = self.hub.clusters();
         let found = call("read a simulated cluster", api.get_opt(&self.name)).await?;
         if let Some(cluster) = found {
             let ours = cluster.labels().contains_key(SIMULATED);
             // A deletion in progress continues; it needs the agent.
-            return if ours {
-                Ok(Some(cluster))
-            } else {
-                Err(DemoError::Taken)
-            };
+            if !ours {
+                return Err(DemoError::Taken);
+            }
+            return self.with_environment(cluster).await.map(Some);
         }
-        if self.fate == DesiredState::Goes {
+        let DesiredState::Stays(environment) = self.fate else {
             return Ok(None);
-        }
+        };
         let spec = ClusterSpec {
             description: Some(self.plan.description.clone()),
             ..ClusterSpec::default()
         };
         let mut cluster = Cluster::new(&self.name, spec);
-        cluster
-            .labels_mut()
-            .insert(SIMULATED.to_owned(), "true".to_owned());
+        for (label, value) in [(SIMULATED, "true"), (ENVIRONMENT, environment)] {
+            let labels = cluster.labels_mut();
+            labels.insert(label.to_owned(), value.to_owned());
+        }
         let writer = self.hub.writer();
         let created = writer
             .create("create a simulated cluster", &cluster)
             .await?;
         Ok(Some(created))
+    }
+
+    /// Adds the label of the environment to a Cluster that an older version of Drover created.
+    async fn with_environment(&self, cluster: Cluster) -> Result<Cluster, DemoError> {
+        let missing = !cluster.labels().contains_key(ENVIRONMENT);
+        let deleting = cluster.meta().deletion_timestamp.is_some();
+        match self.fate {
+            DesiredState::Stays(environment) if missing && !deleting => {
+                let patch = json!({ "metadata": { "labels": { ENVIRONMENT: environment } } });
+                let writer = self.hub.writer();
+                let operation = "label a simulated cluster";
+                Ok(writer.patch(operation, &self.name, &patch).await?)
+            }
+            _ => Ok(cluster),
+        }
     }
 
     async fn until_the_end(

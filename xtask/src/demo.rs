@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use drover_e2e::{CommandError, DemoOptions, DemoServer, DroverError, ProgramError};
 
 /// The reason why the demo ended.
@@ -24,8 +26,8 @@ pub(crate) enum DemoError {
     /// The server exited unexpectedly.
     #[error(transparent)]
     Ended(#[from] ProgramError),
-    /// The operating system cannot create the async runtime.
-    #[error("cannot start the async runtime")]
+    /// The operating system cannot create the async runtime, or a file.
+    #[error("cannot start the async runtime, or write a file in the demo's folder")]
     System(#[source] io::Error),
 }
 
@@ -143,8 +145,9 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
                kubectl get pods -A\n\n"
         );
     }
+    let git = git_steps(server).await?;
     Ok(format!(
-        "\nDrover runs at {url}  (user admin, password {password})\n\n{list}\n{kubectl}\
+        "\nDrover runs at {url}  (user admin, password {password})\n\n{list}\n{kubectl}{git}\
          drover, after logging in:\n  \
            {drover} login {url} --username admin --ca-fingerprint {fingerprint}\n  \
            {drover} cluster kubeconfig NAME\n\n\
@@ -155,6 +158,45 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
         fingerprint = server.fingerprint(),
         folder = server.folder().display(),
     ))
+}
+
+/// Returns three commands: clone the example repository, push a change, and watch the bundles. The
+/// folder of the demo receives a kubeconfig of the hub and the certificate authority for git.
+async fn git_steps(server: &DemoServer) -> Result<String, DemoError> {
+    let command = server.command_line();
+    let file = server.folder().join("hub-kubeconfig");
+    let hub = file.display().to_string();
+    let _ = std::fs::remove_file(&file);
+    let words = ["local", "--credential", "token", "--output-file", &hub];
+    command
+        .run(["cluster", "kubeconfig"].into_iter().chain(words))
+        .await?;
+    let authority = server.folder().join("ca.crt");
+    let kubeconfig = std::fs::read_to_string(&file).unwrap_or_default();
+    std::fs::write(&authority, authority_of(&kubeconfig)).map_err(DemoError::System)?;
+    let words = ["--description", "make run", "--output", "json"];
+    let created = command
+        .run(["token", "create"].into_iter().chain(words))
+        .await?;
+    let token: serde_json::Value = serde_json::from_str(&created.stdout).unwrap_or_default();
+    let token = token["token"].as_str().unwrap_or("TOKEN");
+    let url = server.url();
+    let url = url.replace("https://", &format!("https://git:{token}@"));
+    let trust = format!("-c http.sslCAInfo={}", authority.display());
+    Ok(format!(
+        "git: push a change of the example repository, and watch all clusters receive the change:\n  \
+           git {trust} clone {trust} {url}/git/example.git && cd example\n  \
+           sed -i s/Hello/Bonjour/ plain/configmap.yaml && git commit -am Bonjour && git push\n  \
+           kubectl --kubeconfig {hub} get bundles -A -w\n\n"
+    ))
+}
+
+/// Returns the certificate authority in a kubeconfig, as PEM.
+fn authority_of(kubeconfig: &str) -> Vec<u8> {
+    let mut lines = kubeconfig.lines();
+    let value = lines.find_map(|line| line.trim().strip_prefix("certificate-authority-data:"));
+    let value = value.unwrap_or_default().trim().trim_matches('"');
+    STANDARD.decode(value).unwrap_or_default()
 }
 
 fn default_folder() -> Option<PathBuf> {
