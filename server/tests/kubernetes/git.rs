@@ -282,14 +282,14 @@ async fn service_account_of_the_hub_reads_a_repository_with_a_cluster_role() {
     let params = PostParams::default();
     accounts.create(&params, &account).await.unwrap();
     let request = TokenRequest {
-        spec: TokenRequestSpec {
+        spec: Some(TokenRequestSpec {
             expiration_seconds: Some(3600),
             ..TokenRequestSpec::default()
-        },
+        }),
         ..TokenRequest::default()
     };
     let issued = accounts.create_token_request("reader", &params, &request);
-    let token = issued.await.unwrap().status.unwrap().token;
+    let token = issued.await.unwrap().status.unwrap().token.unwrap();
     let client = Client::new(&server);
     let url = client.repository("example", &token);
     let list = async || client.git(client.folder.path(), &["ls-remote", &url]).await;

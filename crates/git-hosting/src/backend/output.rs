@@ -58,12 +58,12 @@ pub(super) async fn respond(
         head = read_head(&mut stdout, &mut buffer) => head,
     };
     let head = match head {
-        Ok(head) => head,
         // An error of the body kills git, which can end the output before the error arrives here.
-        Err(_) if process.is_killed() => {
+        _ if process.is_killed() => {
             let failed = tokio::time::timeout(ERROR_WAIT, input.failed()).await;
             return Err(failed.map_or(BackendError::TimedOut, BackendError::from));
         }
+        Ok(head) => head,
         Err(error) => return Err(error.into()),
     };
     let running = Running {
@@ -86,7 +86,10 @@ pub(super) async fn respond(
     Ok(response)
 }
 
-/// Reads the head. Leaves the beginning of the body in the buffer.
+/// Reads the head and the beginning of the body. Leaves the body in the buffer.
+///
+/// git sends the head before the end of the request body. The server waits for the body, so that
+/// the response to an invalid request body can still have an error status.
 async fn read_head(
     stdout: &mut ChildStdout,
     buffer: &mut BytesMut,
@@ -94,6 +97,9 @@ async fn read_head(
     loop {
         if let Some((head, offset)) = cgi::parse(buffer)? {
             let _ = buffer.split_to(offset);
+            if buffer.is_empty() {
+                stdout.read_buf(buffer).await.map_err(OutputError::Read)?;
+            }
             return Ok(head);
         }
         if stdout.read_buf(buffer).await.map_err(OutputError::Read)? == 0 {

@@ -85,16 +85,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "needs a provider; the handler names both users",
     ),
     (
-        "post",
-        "/git/{repo}/git-upload-pack",
-        "needs a repository; another test checks the name",
-    ),
-    (
-        "post",
-        "/git/{repo}/git-receive-pack",
-        "needs a repository; another test checks the name",
-    ),
-    (
         "delete",
         "/v1/users/{name}/identities/{id}",
         "needs a provider; the handler names the user",
