@@ -91,6 +91,8 @@ func perform(ctx context.Context, conn *connection, request request) (result res
 		result.Rendered, err = render(ctx, conn, request.Render)
 	case request.Fetch != nil:
 		result.Fetched, err = fetch(ctx, request.Fetch)
+	case request.Patch != nil:
+		result.Patched, err = applyPatch(request.Patch)
 	default:
 		err = errors.New("the request has no operation")
 	}

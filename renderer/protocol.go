@@ -18,14 +18,16 @@ type request struct {
 	TimeoutMs int64          `json:"timeoutMs"`
 	Render    *renderRequest `json:"render"`
 	Fetch     *fetchRequest  `json:"fetch"`
+	Patch     *patchRequest  `json:"patch"`
 }
 
 type response struct {
-	ID       uint64   `json:"id"`
-	Error    string   `json:"error,omitempty"`
-	Rendered *results `json:"rendered,omitempty"`
-	Fetched  *fetched `json:"fetched,omitempty"`
-	Lookup   *lookup  `json:"lookup,omitempty"`
+	ID       uint64          `json:"id"`
+	Error    string          `json:"error,omitempty"`
+	Rendered *results        `json:"rendered,omitempty"`
+	Fetched  *fetched        `json:"fetched,omitempty"`
+	Patched  json.RawMessage `json:"patched,omitempty"`
+	Lookup   *lookup         `json:"lookup,omitempty"`
 }
 
 // renderRequest describes one rendering. Paths of files are relative to the root of the bundle.

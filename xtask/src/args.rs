@@ -8,7 +8,8 @@ use clap::Parser;
 use drover_e2e::with_causes;
 
 use crate::{
-    bench, demo, images, instructions, kubernetes, pictures, release, schemas, weaken, wording,
+    bench, demo, images, instructions, kubernetes, pictures, release, renderer, schemas, weaken,
+    wording,
 };
 
 /// The recipes of Drover, such as build, demo, release and mutation tests.
@@ -28,6 +29,8 @@ enum Recipe {
     Instructions(instructions::Instructions),
     /// Write programs, images, charts and checksums into one folder
     Release(release::Release),
+    /// Build the program that renders charts for the cluster agent
+    Renderer(renderer::Renderer),
     /// Take the screenshots of the web UI for README.md, in docs/images
     Pictures,
     /// Generate the schemas, paths and discovery documents of crates/apiserver from the Kubernetes
@@ -60,6 +63,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
         Recipe::Images(images) => images.run().map_err(Into::into),
         Recipe::Instructions(instructions) => instructions.run().map_err(Into::into),
         Recipe::Release(release) => release.run().map_err(Into::into),
+        Recipe::Renderer(renderer) => renderer.run().map_err(Into::into),
         Recipe::Pictures => pictures::run().map_err(Into::into),
         Recipe::ApiserverSchemas(schemas) => schemas.run().map_err(Into::into),
         Recipe::Weaken(weaken) => weaken.run().map_err(Into::into),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::build::{RunError, STATIC_TARGET, cargo, run, target};
+use crate::renderer;
 
 /// The cargo profile of the programs in the images of the tests.
 const PROFILE: &str = "image";
@@ -56,13 +57,14 @@ impl Images {
     }
 }
 
-/// Writes the images of the programs in the folder `programs`. `purpose` is the argument of
+/// Builds the renderer into the folder `programs`, and writes the images of the programs. `purpose` is the argument of
 /// `.ci/install` for the recipe.
 pub(crate) fn pack(
     programs: &Path,
     folder: &Path,
     purpose: &'static str,
 ) -> Result<(), ImagesError> {
+    renderer::build(programs, purpose)?;
     for (name, words) in IMAGES {
         let file = folder.join(name);
         // Rename the complete file atomically, because another run or a test may read the old

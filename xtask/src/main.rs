@@ -11,6 +11,7 @@ mod limited;
 mod optimized;
 mod pictures;
 mod release;
+mod renderer;
 mod schemas;
 mod tokens;
 mod weaken;

@@ -22,6 +22,8 @@ use crate::args::{ImageFormat, ImageOptions};
 const AGENT_PROGRAM: &str = "drover-agent";
 /// File name of the node agent, in the folder of the agent.
 const NODE_AGENT_PROGRAM: &str = "drover-node-agent";
+/// File name of the renderer of charts, in the folder of the agent.
+const RENDERER_PROGRAM: &str = "drover-render";
 /// File name of this program.
 const SERVER_PROGRAM: &str = "drover";
 /// Maximum size of a program file, in bytes.
@@ -87,14 +89,18 @@ pub(crate) enum ImageError {
 /// Writes the image of the agent and the node agent.
 pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
     let [agent, node_agent] = agents(options).map_err(Failure::command)?;
-    write(options, &agent, &[&node_agent])
+    let renderer = renderer(options).map_err(Failure::command)?;
+    let others: Vec<_> = std::iter::once(&node_agent).chain(&renderer).collect();
+    write(options, &agent, &others)
 }
 
 /// Writes the server's image, which also contains the agents' programs.
 pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
     let server = server().map_err(Failure::command)?;
     let [agent, node_agent] = agents(options).map_err(Failure::command)?;
-    write(options, &server, &[&agent, &node_agent])
+    let renderer = renderer(options).map_err(Failure::command)?;
+    let others: Vec<_> = [&agent, &node_agent].into_iter().chain(&renderer).collect();
+    write(options, &server, &others)
 }
 
 fn server() -> Result<PlatformProgram, ImageError> {
@@ -110,6 +116,20 @@ fn agents(options: &ImageOptions) -> Result<[PlatformProgram; 2], ImageError> {
         load(AGENT_PROGRAM, &agent)?,
         load(NODE_AGENT_PROGRAM, &node_agent)?,
     ])
+}
+
+/// Reads the renderer in the folder of the agent. Without the renderer, the agent cannot deploy
+/// charts and kustomizations.
+fn renderer(options: &ImageOptions) -> Result<Option<PlatformProgram>, ImageError> {
+    let path = agent_binary(options)?.with_file_name(RENDERER_PROGRAM);
+    if path.is_file() {
+        return load(RENDERER_PROGRAM, &path).map(Some);
+    }
+    notice(&format!(
+        "The image cannot deploy charts: {} does not exist; build it with `xtask renderer`.",
+        path.display()
+    ));
+    Ok(None)
 }
 
 fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {

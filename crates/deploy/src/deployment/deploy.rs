@@ -1,0 +1,443 @@
+//! Deploys a release: record, hooks, objects, hooks, record.
+
+use std::time::{Duration, Instant};
+
+use drover_apply::{ApplyError, call, is_conflict};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::prepare::{Prepared, Revision};
+use super::{DeployError, Deployer, Input, Outcome, REMEMBERED, Target, unique};
+use crate::apply::{self, Changes};
+use crate::cluster::{Cluster, ClusterError};
+use crate::hooks::{self, Event};
+use crate::names;
+use crate::object::Object;
+use crate::readiness::{Readiness, readiness};
+use crate::record::{self, Info, Release, Status};
+use crate::release::{DEFAULT_HISTORY, History, Stored};
+
+/// Field manager of the namespace's labels and annotations.
+const NAMESPACE_MANAGER: &str = "drover-deploy-namespace";
+/// Interval between two reads while waiting for readiness.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Prefix of the labels that bundles cannot set on namespaces.
+const POD_SECURITY: &str = "pod-security.kubernetes.io/";
+
+/// A deployment that runs.
+struct Run<'a> {
+    cluster: &'a Cluster,
+    input: &'a Input<'a>,
+    target: &'a Target,
+    history: &'a History,
+    stored: &'a [Stored],
+    prepared: &'a Prepared,
+}
+
+impl Deployer {
+    /// Deploys a bundle. A repeated call after an interruption completes the deployment.
+    pub async fn deploy(&self, input: &Input<'_>) -> Result<Outcome, DeployError> {
+        let options = &input.spec.options;
+        let target = Target::of(input.name, options, &self.settings.default_namespace);
+        let cluster = self.account(options).await?;
+        let history = target.history(&cluster, input.name);
+        let stored = history.read().await?;
+        check_owner(input.name, &target, &stored)?;
+        let last = stored.last().map_or(0, |stored| stored.release.version);
+        let is_upgrade = deployed(&stored).is_some();
+        let revision = Revision {
+            number: last + 1,
+            is_upgrade,
+        };
+        let prepared = self.prepare(&cluster, input, &target, revision).await?;
+        self.ensure_namespace(&cluster, input, &target).await?;
+
+        let run = Run {
+            cluster: &cluster,
+            input,
+            target: &target,
+            history: &history,
+            stored: &stored,
+            prepared: &prepared,
+        };
+        let mut release = run.release(revision);
+        history.create(&release).await?;
+        match run.execute(revision).await {
+            Ok(()) => {
+                run.finish(&mut release).await?;
+                let objects = prepared
+                    .objects
+                    .iter()
+                    .map(|rendered| rendered.object.key());
+                let release = format!(
+                    "{}/{}:{}",
+                    target.namespace, target.release, revision.number
+                );
+                Ok(Outcome {
+                    release,
+                    objects: objects.collect(),
+                })
+            }
+            Err(error) => {
+                release.info.status = Status::Failed;
+                release.info.description = error.to_string();
+                history.update(&release).await?;
+                run.roll_back_if_atomic(error).await
+            }
+        }
+    }
+
+    /// Creates the namespace of the release, and sets the configured labels and annotations.
+    async fn ensure_namespace(
+        &self,
+        cluster: &Cluster,
+        input: &Input<'_>,
+        target: &Target,
+    ) -> Result<(), DeployError> {
+        let options = &input.spec.options;
+        let api: Api<Namespace> = Api::all(cluster.client().clone());
+        let name = target.namespace.as_str();
+        if !options.namespace_labels.is_empty() || !options.namespace_annotations.is_empty() {
+            let mut labels = options.namespace_labels.clone();
+            labels.retain(|label, _| !label.starts_with(POD_SECURITY));
+            let patch = Patch::Apply(json!({
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": name, "labels": labels, "annotations": options.namespace_annotations},
+            }));
+            let params = PatchParams::apply(NAMESPACE_MANAGER).force();
+            let applied = api.patch(name, &params, &patch);
+            call(format!("apply Namespace {name}"), applied)
+                .await
+                .map_err(ClusterError::from)?;
+            return Ok(());
+        }
+        let known = self
+            .namespaces
+            .lock()
+            .get(name)
+            .is_some_and(|at| at.elapsed() < REMEMBERED);
+        if known {
+            return Ok(());
+        }
+        let found = call(format!("read Namespace {name}"), api.get_metadata_opt(name)).await;
+        if found.map_err(ClusterError::from)?.is_none() {
+            let metadata = ObjectMeta {
+                name: Some(name.to_owned()),
+                ..ObjectMeta::default()
+            };
+            let namespace = Namespace {
+                metadata,
+                ..Namespace::default()
+            };
+            let params = PostParams::default();
+            match call(
+                format!("create Namespace {name}"),
+                api.create(&params, &namespace),
+            )
+            .await
+            {
+                Err(ApplyError::Call { source, .. }) if is_conflict(&source) => {}
+                created => drop(created.map_err(ClusterError::from)?),
+            }
+        }
+        let mut namespaces = self.namespaces.lock();
+        namespaces.retain(|_, at| at.elapsed() < REMEMBERED);
+        namespaces.insert(name.to_owned(), Instant::now());
+        Ok(())
+    }
+}
+
+/// Returns the current release.
+fn deployed(stored: &[Stored]) -> Option<&Stored> {
+    stored
+        .iter()
+        .rev()
+        .find(|stored| stored.release.info.status == Status::Deployed)
+}
+
+/// Returns an error if the release belongs to another bundle deployment.
+fn check_owner(deployment: &str, target: &Target, stored: &[Stored]) -> Result<(), DeployError> {
+    let Some(last) = stored.last() else {
+        return Ok(());
+    };
+    let bundle = last
+        .release
+        .chart
+        .pointer("/metadata/annotations/fleet.cattle.io~1bundle-id");
+    let bundle = bundle
+        .and_then(serde_json::Value::as_str)
+        .filter(|id| !id.is_empty());
+    let other = match (&last.deployment, bundle) {
+        (Some(label), _) if *label != names::label_value(deployment) => label,
+        (None, Some(id)) if id != deployment => id,
+        // Releases of Helm's command line are adopted, as in Fleet.
+        _ => return Ok(()),
+    };
+    Err(DeployError::OtherOwner {
+        namespace: target.namespace.clone(),
+        name: target.release.clone(),
+        owner: format!("the bundle deployment {other}"),
+    })
+}
+
+impl Run<'_> {
+    fn timeout(&self) -> Option<Duration> {
+        let seconds = self
+            .input
+            .spec
+            .options
+            .helm
+            .as_ref()
+            .map_or(0, |helm| helm.timeout_seconds);
+        u64::try_from(seconds)
+            .ok()
+            .filter(|seconds| *seconds > 0)
+            .map(Duration::from_secs)
+    }
+
+    fn release(&self, revision: Revision) -> Release {
+        let now = Timestamp::now().to_string();
+        let first = self
+            .stored
+            .first()
+            .map(|stored| stored.release.info.first_deployed.clone());
+        let (status, description) = if revision.is_upgrade {
+            (Status::PendingUpgrade, "Preparing upgrade")
+        } else {
+            (Status::PendingInstall, "Initial install underway")
+        };
+        Release {
+            name: self.target.release.clone(),
+            info: Info {
+                first_deployed: first
+                    .filter(|time| !time.is_empty())
+                    .unwrap_or_else(|| now.clone()),
+                last_deployed: now,
+                description: description.to_owned(),
+                status,
+                notes: self.prepared.notes.clone(),
+            },
+            chart: self.prepared.chart.clone(),
+            config: self.prepared.values.clone(),
+            manifest: record::manifest(&self.prepared.objects),
+            hooks: self.prepared.hooks.iter().map(record::hook).collect(),
+            version: revision.number,
+            namespace: self.target.namespace.clone(),
+            apply_method: "ssa".to_owned(),
+        }
+    }
+
+    async fn execute(&self, revision: Revision) -> Result<(), DeployError> {
+        let (before, after) = if revision.is_upgrade {
+            (Event::PreUpgrade, Event::PostUpgrade)
+        } else {
+            (Event::PreInstall, Event::PostInstall)
+        };
+        let hook_timeout = self.timeout().unwrap_or(hooks::DEFAULT_TIMEOUT);
+        let desired: Vec<Object> = self
+            .prepared
+            .objects
+            .iter()
+            .map(|one| one.object.clone())
+            .collect();
+        if !revision.is_upgrade {
+            self.install_definitions().await?;
+        }
+        hooks::run(self.cluster, &self.prepared.hooks, before, hook_timeout).await?;
+        self.apply(&desired, &self.previous()?).await?;
+        if let Some(timeout) = self.timeout() {
+            self.wait(&desired, timeout).await?;
+        }
+        Ok(hooks::run(self.cluster, &self.prepared.hooks, after, hook_timeout).await?)
+    }
+
+    /// Creates the objects of the folders `crds/`. Helm does not change or delete them later.
+    async fn install_definitions(&self) -> Result<(), DeployError> {
+        let mut missing = Vec::new();
+        for rendered in &self.prepared.crds {
+            if self.cluster.get(&rendered.object.key()).await?.is_none() {
+                missing.push(rendered.object.clone());
+            }
+        }
+        self.apply(&missing, &[]).await
+    }
+
+    /// Returns the objects of the current release, and of releases that did not finish.
+    fn previous(&self) -> Result<Vec<Object>, DeployError> {
+        let mut all = Vec::new();
+        for stored in self.stored.iter().rev() {
+            let status = stored.release.info.status;
+            if status == Status::Deployed || status == Status::Failed || status.is_pending() {
+                all.extend(self.located(record::objects(&stored.release.manifest)?));
+            }
+            if status == Status::Deployed {
+                break;
+            }
+        }
+        Ok(unique(all))
+    }
+
+    /// Sets the namespace of objects in records of Helm, which may have none.
+    fn located(&self, mut objects: Vec<Object>) -> Vec<Object> {
+        let known: Vec<_> = self
+            .prepared
+            .objects
+            .iter()
+            .map(|one| one.object.key())
+            .collect();
+        for object in &mut objects {
+            let mut key = object.key();
+            if key.namespace.is_empty() {
+                key.namespace.clone_from(&self.target.namespace);
+                if known.iter().any(|known| known.is_same_object(&key)) {
+                    object.set_namespace(&self.target.namespace);
+                }
+            }
+        }
+        objects
+    }
+
+    async fn apply(&self, desired: &[Object], previous: &[Object]) -> Result<(), DeployError> {
+        let options = &self.input.spec.options;
+        let helm = options.helm.as_ref();
+        let force = helm.is_some_and(|helm| helm.force);
+        let correct = self
+            .input
+            .spec
+            .correct_drift
+            .as_ref()
+            .or(options.correct_drift.as_ref());
+        let last = deployed(self.stored).or_else(|| self.stored.last());
+        let changes = Changes {
+            owner: &self.target.owner(self.input.name),
+            desired,
+            previous,
+            is_own_release: last.is_some_and(|stored| stored.deployment.is_some()),
+            // Fleet adopts objects in each upgrade.
+            take_ownership: helm.is_some_and(|helm| helm.take_ownership)
+                || deployed(self.stored).is_some(),
+            force: force || correct.is_some_and(|correct| correct.force),
+        };
+        Ok(apply::apply(self.cluster, &changes).await?)
+    }
+
+    /// Waits until the objects are ready.
+    async fn wait(&self, desired: &[Object], timeout: Duration) -> Result<(), DeployError> {
+        let deadline = Instant::now() + timeout;
+        let ignored = self.input.spec.options.ignore_options.as_ref();
+        let ignored = ignored.map_or(&[][..], |ignore| &ignore.conditions);
+        let waits_for_jobs = self
+            .input
+            .spec
+            .options
+            .helm
+            .as_ref()
+            .is_some_and(|helm| helm.wait_for_jobs);
+        for object in desired {
+            let key = object.key();
+            loop {
+                let live = self.cluster.get(&key).await?;
+                let state = live.as_ref().map_or_else(
+                    || Readiness::InProgress("the object does not exist".to_owned()),
+                    |live| readiness(live, ignored),
+                );
+                let is_complete =
+                    !waits_for_jobs || key.kind != "Job" || live.as_ref().is_some_and(is_complete);
+                match state {
+                    Readiness::Current if is_complete => break,
+                    Readiness::Failed(reason) => {
+                        return Err(DeployError::NotReady(format!("{key}: {reason}")));
+                    }
+                    _ if Instant::now() >= deadline => {
+                        return Err(DeployError::NotReady(format!("{key} is not ready")));
+                    }
+                    _ => tokio::time::sleep(POLL_INTERVAL).await,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the record, and removes old records.
+    async fn finish(&self, release: &mut Release) -> Result<(), DeployError> {
+        let is_first = deployed(self.stored).is_none();
+        release.info.status = Status::Deployed;
+        release.info.description = if is_first {
+            "Install complete"
+        } else {
+            "Upgrade complete"
+        }
+        .to_owned();
+        self.history.update(release).await?;
+        let options = self.input.spec.options.helm.as_ref();
+        let max = options.and_then(|helm| usize::try_from(helm.max_history).ok());
+        let max = max.filter(|max| *max > 0).unwrap_or(DEFAULT_HISTORY);
+        let (surplus, kept) = self
+            .stored
+            .split_at(self.stored.len().saturating_sub(max - 1));
+        self.history.trim(surplus, 0).await?;
+        for stored in kept {
+            match stored.release.info.status {
+                Status::Deployed => {
+                    let version = release.version;
+                    let text = format!("Superseded by revision {version}");
+                    self.history
+                        .set_status(stored, Status::Superseded, &text)
+                        .await?;
+                }
+                // The agent was interrupted. A pending record would block Helm's command line.
+                status if status.is_pending() => {
+                    self.history
+                        .set_status(stored, Status::Failed, "Interrupted")
+                        .await?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the previous release again if the bundle requests it.
+    async fn roll_back_if_atomic(&self, error: DeployError) -> Result<Outcome, DeployError> {
+        let is_atomic = self
+            .input
+            .spec
+            .options
+            .helm
+            .as_ref()
+            .is_some_and(|helm| helm.atomic);
+        let Some(previous) = deployed(self.stored).filter(|_| is_atomic) else {
+            return Err(error);
+        };
+        let desired = self.located(record::objects(&previous.release.manifest)?);
+        let current: Vec<Object> = self
+            .prepared
+            .objects
+            .iter()
+            .map(|one| one.object.clone())
+            .collect();
+        let timeout = self.timeout().unwrap_or(hooks::DEFAULT_TIMEOUT);
+        let hooks_before = record::hooks(&previous.release.hooks)?;
+        hooks::run(self.cluster, &hooks_before, Event::PreRollback, timeout).await?;
+        self.apply(&desired, &current).await?;
+        hooks::run(self.cluster, &hooks_before, Event::PostRollback, timeout).await?;
+        Err(DeployError::RolledBack {
+            name: self.target.release.clone(),
+            source: Box::new(error),
+        })
+    }
+}
+
+fn is_complete(job: &Object) -> bool {
+    let conditions = job
+        .0
+        .pointer("/status/conditions")
+        .and_then(serde_json::Value::as_array);
+    conditions.into_iter().flatten().any(|condition| {
+        condition.get("type").and_then(serde_json::Value::as_str) == Some("Complete")
+            && condition.get("status").and_then(serde_json::Value::as_str) == Some("True")
+    })
+}

@@ -1,0 +1,115 @@
+//! Errors of deployments.
+
+use crate::apply::ReleaseError;
+use crate::cluster::ClusterError;
+use crate::hooks::HookError;
+use crate::object::ObjectKey;
+use crate::record::RecordError;
+use crate::release::HistoryError;
+use crate::renderer::RenderError;
+use crate::source::SourceError;
+use crate::values::ValuesError;
+
+/// The reason why a bundle is not deployed, observed or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// The files of the bundle are wrong.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The chart or kustomization cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// Values in the cluster cannot be used.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// A ConfigMap or Secret with values is missing.
+    #[error("cannot read the values of {0}: the object does not exist")]
+    NoValues(ObjectKey),
+    /// The cluster cannot be read.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The objects cannot be applied.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// A hook failed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// A release record cannot be read or written.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// A release record is not valid.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The service account is missing.
+    #[error("cannot deploy as the service account {namespace}/{name}: the account does not exist")]
+    NoAccount {
+        /// Namespace of the agent.
+        namespace: String,
+        /// Name of the account.
+        name: String,
+    },
+    /// The bundle forces a namespace, and contains cluster-scoped objects.
+    #[error(
+        "invalid cluster scoped object [name={name} kind={kind} apiVersion={api_version}] found, consider \
+         using \"defaultNamespace\", not \"namespace\" in fleet.yaml",
+        name = .0.name, kind = .0.kind, api_version = .0.api_version
+    )]
+    ClusterScoped(ObjectKey),
+    /// Another bundle deployment has the release.
+    #[error(
+        "cannot use the release {namespace}/{name}: it belongs to {owner}; change helm.releaseName or \
+         the namespace"
+    )]
+    OtherOwner {
+        /// Namespace of the release.
+        namespace: String,
+        /// Name of the release.
+        name: String,
+        /// The owner.
+        owner: String,
+    },
+    /// The objects are not ready in time.
+    #[error("timed out waiting for the condition: {0}")]
+    NotReady(String),
+    /// The upgrade failed, and the previous release is applied again.
+    #[error("release {name} failed, and has been rolled back due to atomic being set: {source}")]
+    RolledBack {
+        /// Name of the release.
+        name: String,
+        /// The error of the upgrade.
+        source: Box<DeployError>,
+    },
+    /// The release does not exist.
+    #[error("cannot read the release {0}: its record does not exist")]
+    NoRelease(String),
+}
+
+impl DeployError {
+    /// Returns true if another try with the same input fails too, because the bundle is wrong.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Source(_)
+            | Self::ClusterScoped(_)
+            | Self::NotReady(_)
+            | Self::RolledBack { .. } => true,
+            Self::Render(error) => matches!(error, RenderError::Rejected(_)),
+            Self::Release(ReleaseError::Cluster(error)) | Self::Cluster(error) => {
+                is_rejected(error)
+            }
+            Self::Hook(error) => !matches!(error, HookError::Cluster { .. }),
+            Self::Record(error) | Self::History(HistoryError::Record(error)) => {
+                matches!(error, RecordError::TooLarge { .. })
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns true if the API server finds the object invalid.
+fn is_rejected(error: &ClusterError) -> bool {
+    let ClusterError::Call(drover_apply::ApplyError::Call { source, .. }) = error else {
+        return false;
+    };
+    let source: &kube::Error = source;
+    matches!(source, kube::Error::Api(status) if matches!(status.code, 400 | 422))
+}

@@ -1,0 +1,353 @@
+//! Renders the objects and hooks of a bundle.
+
+use std::collections::BTreeMap;
+
+use drover_api::fleet::{HelmOptions, ValuesKey};
+use serde_json::{Map, Value, json};
+
+use super::{DeployError, Deployer, Input, Target};
+use crate::cluster::{Cluster, ClusterError};
+use crate::object::{Object, ObjectKey, POLICY_ANNOTATION};
+use crate::renderer::{RenderRequest, Rendered, RenderedHook, RenderedObject};
+use crate::source::{self, Files, Overlaid, Style};
+use crate::values;
+
+/// Key of values in ConfigMaps and Secrets without a configured key.
+const DEFAULT_KEY: &str = "values.yaml";
+
+/// What a bundle deploys.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    pub(super) objects: Vec<RenderedObject>,
+    pub(super) hooks: Vec<RenderedHook>,
+    /// Objects of the folders `crds/`, which only the first deployment creates.
+    pub(super) crds: Vec<RenderedObject>,
+    pub(super) notes: String,
+    pub(super) chart: Value,
+    pub(super) values: Value,
+}
+
+/// The revision that is rendered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Revision {
+    pub(super) number: u32,
+    pub(super) is_upgrade: bool,
+}
+
+impl Deployer {
+    /// Renders a bundle, and sets the namespaces of its objects.
+    pub(super) async fn prepare(
+        &self,
+        cluster: &Cluster,
+        input: &Input<'_>,
+        target: &Target,
+        revision: Revision,
+    ) -> Result<Prepared, DeployError> {
+        let options = &input.spec.options;
+        let helm = options.helm.clone().unwrap_or_default();
+        let values = values(cluster, input, &helm, &target.namespace).await?;
+        let mut prepared = self
+            .render(cluster, input, target, revision, &helm, values)
+            .await?;
+        let scopes = Scopes::new(cluster, &prepared);
+        for rendered in &mut prepared.objects {
+            if rendered.object.is_crd() && !options.delete_crd_resources {
+                rendered.object.set_annotation(POLICY_ANNOTATION, "keep");
+            }
+        }
+        let objects = prepared
+            .objects
+            .iter_mut()
+            .map(|rendered| &mut rendered.object);
+        let hooks = prepared
+            .hooks
+            .iter_mut()
+            .map(|rendered| &mut rendered.object);
+        for object in objects.chain(hooks) {
+            let is_namespaced = scopes.is_namespaced(object).await?;
+            if !options.target_namespace.is_empty() && !is_namespaced {
+                return Err(DeployError::ClusterScoped(object.key()));
+            }
+            if is_namespaced
+                && (object.namespace().is_empty() || !options.target_namespace.is_empty())
+            {
+                object.set_namespace(&target.namespace);
+            }
+        }
+        Ok(prepared)
+    }
+
+    async fn render(
+        &self,
+        cluster: &Cluster,
+        input: &Input<'_>,
+        target: &Target,
+        revision: Revision,
+        helm: &HelmOptions,
+        values: Map<String, Value>,
+    ) -> Result<Prepared, DeployError> {
+        let options = &input.spec.options;
+        let mut files = source::decode(input.resources)?;
+        let style = Style::of(files.keys().map(String::as_str), options);
+        let (mut chart, mut plain) = (style.chart.clone(), Vec::new());
+        if style.is_plain() {
+            let overlays = options.yaml.as_ref().map_or(&[][..], |yaml| &yaml.overlays);
+            files = self.overlay(files, overlays).await?;
+            plain = source::parse(&files)?;
+            files.retain(|name, _| name.starts_with("templates/"));
+            chart = (!files.is_empty()).then(|| ".".to_owned());
+        }
+        let synthetic = chart_metadata(input);
+        if chart.is_some() && style.chart.is_none() {
+            files.insert("Chart.yaml".to_owned(), synthetic.to_string().into_bytes());
+        }
+        let mut prepared = Prepared {
+            values: Value::Object(values.clone()),
+            chart: json!({"metadata": synthetic}),
+            ..Prepared::default()
+        };
+        if chart.is_some() || style.kustomize.is_some() {
+            let kinds = cluster.kinds().await?;
+            let request = RenderRequest {
+                files,
+                chart,
+                kustomize: style.kustomize,
+                values,
+                release_name: target.release.clone(),
+                namespace: target.namespace.clone(),
+                revision: revision.number,
+                is_upgrade: revision.is_upgrade,
+                kube_version: kinds.kube_version.clone(),
+                api_versions: kinds.api_versions.clone(),
+                enable_dns: !helm.disable_dns,
+                skip_schema_validation: helm.skip_schema_validation,
+                chart_annotations: annotations(input, &self.settings.agent_namespace),
+            };
+            let rendered = self.renderer.render(&request, cluster).await?;
+            prepared.add(&rendered);
+        }
+        let plain = plain.into_iter().map(|one| RenderedObject {
+            path: one.path,
+            object: one.object,
+        });
+        prepared.objects.extend(plain);
+        set_annotations(
+            &mut prepared.chart,
+            &annotations(input, &self.settings.agent_namespace),
+        );
+        Ok(prepared)
+    }
+
+    async fn overlay(&self, files: Files, overlays: &[String]) -> Result<Files, DeployError> {
+        let mut overlaid = Overlaid::new(files, overlays);
+        while let Some(request) = overlaid.next_patch()? {
+            let patched = self.renderer.patch(&request).await?;
+            overlaid.patched(request.target, &patched);
+        }
+        Ok(overlaid.into_files())
+    }
+}
+
+impl Prepared {
+    fn add(&mut self, rendered: &Rendered) {
+        let expand = |objects: &[RenderedObject]| -> Vec<RenderedObject> {
+            let all = objects.iter().flat_map(|one| {
+                let items = one.object.clone().expand().into_iter();
+                items.map(|object| RenderedObject {
+                    path: one.path.clone(),
+                    object,
+                })
+            });
+            all.collect()
+        };
+        self.objects = expand(&rendered.manifests);
+        self.crds = expand(&rendered.crds);
+        self.hooks.clone_from(&rendered.hooks);
+        self.notes.clone_from(&rendered.notes);
+        if let Some(chart) = &rendered.chart {
+            self.chart = chart.clone();
+        }
+    }
+}
+
+/// Returns the metadata of the chart of a bundle without a chart.
+fn chart_metadata(input: &Input<'_>) -> Value {
+    let name = input
+        .name
+        .rsplit_once('/')
+        .map_or(input.name, |(_, name)| name);
+    let content = input
+        .spec
+        .deployment_id
+        .split(':')
+        .next()
+        .unwrap_or_default();
+    let id = match input.commit.get(..12) {
+        Some(commit) if input.commit.len() > 12 => format!("git-{commit}"),
+        _ => content.to_owned(),
+    };
+    json!({"apiVersion": "v2", "name": name, "version": format!("v0.0.0+{id}")})
+}
+
+/// Returns the annotations by which Fleet's agent finds its releases.
+fn annotations(input: &Input<'_>, agent_namespace: &str) -> BTreeMap<String, String> {
+    let options = &input.spec.options;
+    let mut annotations = BTreeMap::from([
+        (
+            "fleet.cattle.io/bundle-id".to_owned(),
+            input.name.to_owned(),
+        ),
+        (
+            "fleet.cattle.io/agent-namespace".to_owned(),
+            agent_namespace.to_owned(),
+        ),
+        (
+            "fleet.cattle.io/service-account".to_owned(),
+            options.service_account.clone(),
+        ),
+        (
+            "fleet.cattle.io/keep-resources".to_owned(),
+            options.keep_resources.to_string(),
+        ),
+    ]);
+    if !input.commit.is_empty() {
+        annotations.insert("fleet.cattle.io/commit".to_owned(), input.commit.to_owned());
+    }
+    annotations
+}
+
+fn set_annotations(chart: &mut Value, annotations: &BTreeMap<String, String>) {
+    let metadata = chart.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        metadata
+            .entry("annotations")
+            .or_insert_with(|| json!(annotations));
+    }
+}
+
+/// Merges the values of the options with the values in the cluster.
+async fn values(
+    cluster: &Cluster,
+    input: &Input<'_>,
+    helm: &HelmOptions,
+    namespace: &str,
+) -> Result<Map<String, Value>, DeployError> {
+    let mut merged = match (input.values, &helm.values) {
+        (Some(values), _) => values.clone(),
+        (None, Some(Value::Object(values))) => values.clone(),
+        _ => Map::new(),
+    };
+    for source in &helm.values_from {
+        // A Secret replaces the values of the ConfigMap in the same entry.
+        for (kind, key) in [
+            ("ConfigMap", &source.config_map_key_ref),
+            ("Secret", &source.secret_key_ref),
+        ] {
+            if let Some(key) = key {
+                values::merge(&mut merged, values_of(cluster, kind, key, namespace).await?);
+            }
+        }
+    }
+    Ok(merged)
+}
+
+async fn values_of(
+    cluster: &Cluster,
+    kind: &str,
+    reference: &ValuesKey,
+    namespace: &str,
+) -> Result<Map<String, Value>, DeployError> {
+    let namespace = if reference.namespace.is_empty() {
+        namespace
+    } else {
+        &reference.namespace
+    };
+    let key = ObjectKey {
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespace: namespace.to_owned(),
+        name: reference.name.clone(),
+    };
+    let object = cluster
+        .get(&key)
+        .await?
+        .ok_or_else(|| DeployError::NoValues(key.clone()))?;
+    let entry = if reference.key.is_empty() {
+        DEFAULT_KEY
+    } else {
+        &reference.key
+    };
+    let text = object
+        .0
+        .get("data")
+        .and_then(|data| data.get(entry))
+        .and_then(Value::as_str);
+    let text = text.and_then(|text| {
+        if kind == "Secret" {
+            decoded(text)
+        } else {
+            Some(text.to_owned())
+        }
+    });
+    Ok(values::parse(&key.to_string(), entry, text.as_deref())?)
+}
+
+fn decoded(text: &str) -> Option<String> {
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The scopes of kinds, also of the kinds that the bundle itself defines.
+struct Scopes<'a> {
+    cluster: &'a Cluster,
+    defined: Vec<(String, String, bool)>,
+}
+
+impl<'a> Scopes<'a> {
+    fn new(cluster: &'a Cluster, prepared: &Prepared) -> Self {
+        let definitions = prepared
+            .crds
+            .iter()
+            .chain(&prepared.objects)
+            .filter(|one| one.object.is_crd());
+        let text = |object: &Object, pointer: &str| {
+            object
+                .0
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let defined = definitions.map(|one| {
+            let scope = text(&one.object, "/spec/scope");
+            (
+                text(&one.object, "/spec/group"),
+                text(&one.object, "/spec/names/kind"),
+                scope == "Namespaced",
+            )
+        });
+        Self {
+            cluster,
+            defined: defined.collect(),
+        }
+    }
+
+    async fn is_namespaced(&self, object: &Object) -> Result<bool, ClusterError> {
+        let api_group = crate::object::group(object.api_version());
+        let defined = self
+            .defined
+            .iter()
+            .find(|(group, kind, _)| group == api_group && kind == object.kind());
+        if let Some((_, _, is_namespaced)) = defined {
+            return Ok(*is_namespaced);
+        }
+        Ok(self
+            .cluster
+            .kind(object.api_version(), object.kind())
+            .await?
+            .namespaced)
+    }
+}
