@@ -1,5 +1,7 @@
 //! The command line arguments of the agent.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 use drover_agent_link::program::ProgramArgs;
 
@@ -15,6 +17,25 @@ pub struct Args {
     /// The arguments of both agents.
     #[command(flatten)]
     pub program: ProgramArgs,
+    /// Program that renders charts and kustomizations [default: drover-render beside this program]
+    #[arg(long, env = "DROVER_AGENT_RENDERER", value_name = "FILE")]
+    pub renderer: Option<PathBuf>,
+    /// Do not deploy bundles in this cluster
+    #[arg(long, env = "DROVER_AGENT_NO_GITOPS")]
+    pub no_gitops: bool,
+}
+
+impl Args {
+    /// Returns the path of the program that renders charts.
+    pub fn renderer(&self) -> PathBuf {
+        self.renderer.clone().unwrap_or_else(renderer_beside_program)
+    }
+}
+
+/// Returns the path of the renderer in the folder of this program.
+pub fn renderer_beside_program() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.with_file_name("drover-render")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! `drover-agent-link` opens.
 
 pub mod args;
+mod gitops;
 mod endorse;
 pub mod status;
 pub mod wire;

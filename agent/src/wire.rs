@@ -1,30 +1,36 @@
 //! Creates the agent from its arguments and starts it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use drover_agent_link::connection::Connection;
+use drover_agent_link::hub::HubAccess;
 use drover_agent_link::lanes::lane_client;
-use drover_agent_link::program::{self, ProgramArgs, StartError};
+use drover_agent_link::lanes::tokens::Account;
+use drover_agent_link::program::{self, StartError};
 use drover_agent_link::registration::Store;
 use drover_agent_link::upstream::Upstream;
 use drover_api::agent::Lane;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
+use crate::gitops::{Gitops, GitopsOptions};
 use crate::endorse::{Endorser, ReportLane};
 use crate::status::StatusWriter;
 
 /// Runs the program until SIGTERM or SIGINT.
 pub fn main(args: &Args) -> Result<(), StartError> {
-    program::start(&args.program, run(&args.program))
+    program::start(&args.program, run(args))
 }
 
-async fn run(args: &ProgramArgs) -> Result<(), StartError> {
-    let config = program::cluster(args).await?;
+async fn run(args: &Args) -> Result<(), StartError> {
+    let program = &args.program;
+    let config = program::cluster(program).await?;
     let shutdown = CancellationToken::new();
-    let name = program::replica_name(args);
-    let mut replica = assemble(&config, &args.namespace, name, shutdown.clone())?;
-    program::configure(&mut replica.connection, args).await?;
+    let name = program::replica_name(program);
+    let renderer = (!args.no_gitops).then(|| args.renderer());
+    let mut replica = assemble(&config, &program.namespace, name, renderer, shutdown.clone())?;
+    program::configure(&mut replica.connection, program).await?;
     program::until_signal(replica.run(), &shutdown).await
 }
 
@@ -35,6 +41,9 @@ pub struct Replica {
     pub connection: Connection<Store>,
     /// The writer of the connection's status to objects in the cluster.
     pub status: StatusWriter,
+    /// The clients for the deployment of bundles. `None` deploys no bundles.
+    gitops: Option<GitopsOptions>,
+    store: Store,
 }
 
 impl Replica {
@@ -49,19 +58,32 @@ impl Replica {
             self.connection.run().await;
             stopped.cancel();
         };
-        tokio::join!(written, connected);
+        tokio::join!(written, connected, self.deploy_bundles());
+    }
+
+    /// Deploys the bundles of the hub until the shutdown.
+    async fn deploy_bundles(&self) {
+        let Some(options) = self.gitops.clone() else {
+            return;
+        };
+        let (source, proxy) = (self.connection.source, self.connection.proxy.clone());
+        let hub = HubAccess::new(self.store.clone(), source, proxy);
+        let gitops = Gitops::new(options, hub, self.connection.shutdown.clone());
+        Box::pin(gitops.run()).await;
     }
 }
 
 /// Creates a replica of the agent. The replica serves the cluster to which `config` connects.
+/// `renderer` is the program that renders charts. Without it, the replica deploys no bundles.
 pub fn assemble(
     config: &kube::Config,
     namespace: &str,
     name: String,
+    renderer: Option<PathBuf>,
     shutdown: CancellationToken,
 ) -> Result<Replica, StartError> {
     let (upstream, own) = program::clients(config)?;
-    Ok(assemble_on(upstream, own, namespace, name, shutdown))
+    Ok(assemble_on(upstream, own, namespace, name, renderer, shutdown))
 }
 
 /// Creates a replica of the agent for the API server `upstream`. The client `own` authenticates as
@@ -71,6 +93,7 @@ pub fn assemble_on(
     own: kube::Client,
     namespace: &str,
     name: String,
+    renderer: Option<PathBuf>,
     shutdown: CancellationToken,
 ) -> Replica {
     let mut lanes = drover_agent_report::lanes(upstream, own.clone(), namespace);
@@ -80,9 +103,19 @@ pub fn assemble_on(
         endorser: Endorser::new(client),
     });
     let status = StatusWriter::new(own.clone(), namespace, &name);
-    let store = Store::new(own, namespace);
+    let store = Store::new(own.clone(), namespace);
+    let deployer = lane_client(&lanes.upstream, &lanes.tokens, Account::Deployer, namespace);
+    let gitops = renderer.map(|renderer| GitopsOptions {
+        own,
+        deployer,
+        namespace: namespace.to_owned(),
+        replica: name.clone(),
+        renderer,
+    });
     Replica {
-        connection: Connection::new(name, store, lanes, shutdown),
+        connection: Connection::new(name, store.clone(), lanes, shutdown),
         status,
+        gitops,
+        store,
     }
 }

@@ -8,6 +8,11 @@ pub const VERSION: &str = "v1alpha1";
 pub const HUB_NAMESPACE: &str = "drover-system";
 /// Namespace of the agent in a managed cluster.
 pub const AGENT_NAMESPACE: &str = "drover-agent";
+/// Name of the service account that deploys bundles in a managed cluster, in [`AGENT_NAMESPACE`].
+pub const DEPLOYER_ACCOUNT: &str = "drover-deployer";
+/// Name of the Lease of the replica that deploys bundles in a managed cluster, in
+/// [`AGENT_NAMESPACE`].
+pub const DEPLOYER_LEASE: &str = "drover-agent-deployer";
 /// Namespace of the node agents in a managed cluster. The namespace is separate from the agent's
 /// namespace, because the pods of node agents use the network of their nodes.
 pub const NODE_AGENT_NAMESPACE: &str = "drover-node-agent";

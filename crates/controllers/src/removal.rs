@@ -10,7 +10,7 @@ mod report;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
-use drover_api::group::{
+use drover_api::group::{DEPLOYER_ACCOUNT, 
     ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
 };
 use drover_api::ids::ClusterUid;
@@ -46,6 +46,8 @@ const DELETION_VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 /// Names of the cluster-scoped roles of the manifest. The deletion of the agent's namespace does
 /// not delete these roles.
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
+/// Names of the cluster-scoped bindings of the manifest.
+const MANIFEST_BINDINGS: [&str; 3] = ["drover-controller", "drover-report", DEPLOYER_ACCOUNT];
 
 /// Reports whether a finalizer delays the deletion of a Cluster until its removal.
 fn has_finalizer(cluster: &Cluster) -> bool {
@@ -204,7 +206,7 @@ async fn clean_up(client: &Client) -> Result<(), ApplyError> {
             set => set?,
         }
     }
-    set_owner::<ClusterRoleBinding>(client, &MANIFEST_ROLES, &namespace).await?;
+    set_owner::<ClusterRoleBinding>(client, &MANIFEST_BINDINGS, &namespace).await?;
     set_owner::<ClusterRole>(client, &MANIFEST_ROLES, &namespace).await?;
     if namespace.metadata.deletion_timestamp.is_some() {
         return Ok(());

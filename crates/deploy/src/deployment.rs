@@ -5,6 +5,7 @@ mod deploy;
 mod error;
 mod observe;
 mod prepare;
+mod releases;
 mod remove;
 pub mod status;
 
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub use error::DeployError;
 pub use observe::Report;
+pub use releases::ReleaseOf;
 
 use crate::apply::Owner;
 use crate::cluster::Cluster;

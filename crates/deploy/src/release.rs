@@ -167,7 +167,7 @@ impl History {
     }
 }
 
-fn decode(secret: Secret) -> Option<Stored> {
+pub(crate) fn decode(secret: Secret) -> Option<Stored> {
     let labels = secret.metadata.labels.unwrap_or_default();
     let data = secret.data.unwrap_or_default();
     Some(Stored {

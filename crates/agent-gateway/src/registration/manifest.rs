@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use drover_access::proof::PublicKey;
 use drover_api::agent::NodeClass;
-use drover_api::group::{AGENT_NAMESPACE, MANAGED_BY, MANAGED_BY_LABEL, NODE_AGENT_NAMESPACE};
+use drover_api::group::{AGENT_NAMESPACE, DEPLOYER_ACCOUNT, MANAGED_BY, MANAGED_BY_LABEL, NODE_AGENT_NAMESPACE};
 use drover_api::ids::ClusterUid;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
@@ -112,8 +112,15 @@ impl Manifest {
     }
 }
 
-/// Names of the service accounts: the agent's account and one account per lane.
-const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
+/// Names of the service accounts: the agent's account, one account per lane, and the account that
+/// deploys bundles.
+const ACCOUNTS: [&str; 5] = [
+    AGENT,
+    "drover-user",
+    "drover-controller",
+    "drover-report",
+    DEPLOYER_ACCOUNT,
+];
 
 /// Writes the service accounts, their roles and the bindings.
 ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use drover_api::agent::Lane;
 use drover_api::client_error::ClientError;
+use drover_api::group::DEPLOYER_ACCOUNT;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
@@ -27,7 +28,7 @@ pub enum TokenError {
     /// The token request failed.
     #[error("cannot get a token for service account {account}: {source}")]
     Request {
-        /// Name of the lane's service account.
+        /// Name of the service account.
         account: &'static str,
         /// Error of the API server.
         #[source]
@@ -39,23 +40,59 @@ pub enum TokenError {
         seconds = TIMEOUT.as_secs()
     )]
     Timeout {
-        /// Name of the lane's service account.
+        /// Name of the service account.
         account: &'static str,
     },
     /// The response has no token, or a token that is not valid in a header.
     #[error("the API server issued an invalid token for service account {account}")]
     Malformed {
-        /// Name of the lane's service account.
+        /// Name of the service account.
         account: &'static str,
     },
 }
 
-/// The tokens of the lanes. The agent requests a lane's token for the first request on the lane,
-/// and renews the token before the token expires. Clones share the tokens.
+/// A service account in the agent's namespace for which the agent requests tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// The account of a lane.
+    Lane(Lane),
+    /// The account that deploys bundles. No tunnelled request uses this account.
+    Deployer,
+}
+
+impl Account {
+    /// Number of accounts.
+    const COUNT: usize = Lane::ALL.len() + 1;
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Lane(lane) => lane.service_account(),
+            Self::Deployer => DEPLOYER_ACCOUNT,
+        }
+    }
+
+    const fn index(self) -> usize {
+        match self {
+            Self::Lane(Lane::User) => 0,
+            Self::Lane(Lane::Controller) => 1,
+            Self::Lane(Lane::Report) => 2,
+            Self::Deployer => 3,
+        }
+    }
+}
+
+impl From<Lane> for Account {
+    fn from(lane: Lane) -> Self {
+        Self::Lane(lane)
+    }
+}
+
+/// The tokens of the accounts. The agent requests a token for the first request of an account, and
+/// renews the token before the token expires. Clones share the tokens.
 #[derive(Clone)]
 pub struct LaneTokens {
     accounts: Api<ServiceAccount>,
-    slots: Arc<[Slot; Lane::ALL.len()]>,
+    slots: Arc<[Slot; Account::COUNT]>,
 }
 
 #[derive(Default)]
@@ -112,13 +149,17 @@ impl LaneTokens {
     ///
     /// Waits only if the lane has no valid token. If the token is about to expire, renews the token
     /// in the background.
-    pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
-        let slot = self.slot(lane);
+    pub async fn authorization(
+        &self,
+        account: impl Into<Account>,
+    ) -> Result<HeaderValue, Arc<TokenError>> {
+        let account = account.into();
+        let slot = self.slot(account);
         let begin = Instant::now();
         match slot.lookup(Timestamp::now()) {
             Lookup::Valid { header, stale } => {
                 if stale {
-                    self.renew(lane);
+                    self.renew(account);
                 }
                 Ok(header)
             }
@@ -131,7 +172,7 @@ impl LaneTokens {
                 // caller.
                 match slot.failure_since(begin) {
                     Some(error) => Err(error),
-                    None => Box::pin(self.request_and_store(lane)).await,
+                    None => Box::pin(self.request_and_store(account)).await,
                 }
             }
         }
@@ -139,8 +180,8 @@ impl LaneTokens {
 
     /// Discards a token that the API server refused. The next request on the lane then waits for a
     /// new token.
-    pub fn discard(&self, lane: Lane, refused: &HeaderValue) {
-        let token = &mut self.slot(lane).state.lock().token;
+    pub fn discard(&self, account: impl Into<Account>, refused: &HeaderValue) {
+        let token = &mut self.slot(account.into()).state.lock().token;
         if token
             .as_ref()
             .is_some_and(|token| token.authorization == refused)
@@ -151,8 +192,8 @@ impl LaneTokens {
 
     /// Requests a token in the background. Does not send a request if a token request is in
     /// progress or failed recently.
-    fn renew(&self, lane: Lane) {
-        let slot = self.slot(lane);
+    fn renew(&self, account: Account) {
+        let slot = self.slot(account);
         let too_soon = Instant::now().checked_sub(RETRY_INTERVAL);
         if too_soon.is_some_and(|then| slot.failure_since(then).is_some()) {
             return;
@@ -162,7 +203,7 @@ impl LaneTokens {
         };
         let tokens = self.clone();
         tokio::spawn(async move {
-            if let Err(error) = tokens.request_and_store(lane).await {
+            if let Err(error) = tokens.request_and_store(account).await {
                 tracing::warn!(%error, "cannot renew the token of a lane; the current token is \
                                         still valid");
             }
@@ -171,9 +212,9 @@ impl LaneTokens {
     }
 
     /// Requests a token and stores the result. The caller holds the lock `requesting`.
-    async fn request_and_store(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
-        let result = self.request(lane).await;
-        let mut state = self.slot(lane).state.lock();
+    async fn request_and_store(&self, account: Account) -> Result<HeaderValue, Arc<TokenError>> {
+        let result = self.request(account).await;
+        let mut state = self.slot(account).state.lock();
         match result {
             Ok(token) => {
                 let header = token.authorization.clone();
@@ -194,12 +235,12 @@ impl LaneTokens {
         }
     }
 
-    fn slot(&self, lane: Lane) -> &Slot {
-        &self.slots[index(lane)]
+    fn slot(&self, account: Account) -> &Slot {
+        &self.slots[account.index()]
     }
 
-    async fn request(&self, lane: Lane) -> Result<Token, TokenError> {
-        let account = lane.service_account();
+    async fn request(&self, account: Account) -> Result<Token, TokenError> {
+        let account = account.name();
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(LIFETIME_S),
@@ -262,14 +303,6 @@ impl Slot {
     }
 }
 
-const fn index(lane: Lane) -> usize {
-    match lane {
-        Lane::User => 0,
-        Lane::Controller => 1,
-        Lane::Report => 2,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -313,7 +346,7 @@ mod tests {
             began,
             now + second(expires_in),
         );
-        tokens.slot(Lane::User).state.lock().token = Some(token);
+        tokens.slot(Lane::User.into()).state.lock().token = Some(token);
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,7 +6,8 @@
 
 use drover_access::admission::RBAC;
 use drover_api::agent::Lane;
-use drover_api::group::{AGENT_NAMESPACE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY, TUNNEL_NODES};
+use drover_api::group::{
+    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY, TUNNEL_NODES};
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
@@ -44,7 +45,16 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
             },
         )?;
     }
-    Ok(())
+    stream.object(
+        "ClusterRoleBinding",
+        &ClusterRoleBinding {
+            metadata: cluster_meta(DEPLOYER_ACCOUNT),
+            // Bundles contain any objects. A bundle with `serviceAccount` has only the permissions of
+            // that account.
+            role_ref: role_ref("ClusterRole", "cluster-admin"),
+            subjects: Some(vec![account(DEPLOYER_ACCOUNT)]),
+        },
+    )
 }
 
 /// Writes a Role.
@@ -111,9 +121,11 @@ pub(super) fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&st
 }
 
 /// Returns the rules of the agent's account. The rules permit access to the agent's own objects,
-/// and token requests for the lanes' accounts.
+/// and token requests for the accounts of the lanes and of the deployer.
 fn agent() -> Vec<PolicyRule> {
-    let lanes = Lane::ALL.map(Lane::service_account);
+    let [user, controller, report] = Lane::ALL.map(Lane::service_account);
+    let accounts = [user, controller, report, DEPLOYER_ACCOUNT];
+    let leases = "coordination.k8s.io";
     vec![
         // RBAC cannot restrict `create` by name.
         rule("", &["secrets", "configmaps"], &[], &["create"]),
@@ -130,7 +142,10 @@ fn agent() -> Vec<PolicyRule> {
             &["drover-agent-status"],
             &["get", "patch"],
         ),
-        rule("", &["serviceaccounts/token"], &lanes, &["create"]),
+        rule("", &["serviceaccounts/token"], &accounts, &["create"]),
+        // One replica deploys bundles.
+        rule(leases, &["leases"], &[], &["create"]),
+        rule(leases, &["leases"], &[DEPLOYER_LEASE], &["get", "update"]),
         rule("apps", &["deployments"], &[AGENT], &["get"]),
         rule("events.k8s.io", &["events"], &[], &["create", "patch"]),
     ]
@@ -164,6 +179,12 @@ fn controller() -> Vec<PolicyRule> {
             RBAC,
             &["clusterroles", "clusterrolebindings"],
             &[REPORT, CONTROLLER],
+            &["get", "patch"],
+        ),
+        rule(
+            RBAC,
+            &["clusterrolebindings"],
+            &[DEPLOYER_ACCOUNT],
             &["get", "patch"],
         ),
         rule(

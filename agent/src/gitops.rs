@@ -1,0 +1,223 @@
+//! Deploys the bundles of the hub in this cluster.
+//!
+//! One replica of the agent has the Lease and deploys. It pulls its bundle deployments from the hub's API
+//! with its own credential, and needs no tunnel. While the hub is unreachable, the deployed objects stay
+//! as they are; after that, the agent continues where it was.
+
+mod check_in;
+mod content;
+mod deployments;
+mod lease;
+mod reconcile;
+mod stale;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_agent_link::hub::{HubAccess, HubPlace};
+use drover_agent_link::registration::Store;
+use drover_api::fleet::BundleDeployment;
+use drover_deploy::cluster::Cluster;
+use drover_deploy::deployment::{Deployer, Settings};
+use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
+use drover_deploy::watch::Kinds;
+use drover_reconcile::{Backoff, Controller, LeaderGate, Metrics, Options, Runtime, Trigger};
+use futures::TryStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::WatchStreamExt as _;
+use kube::{Api, Client, ResourceExt as _};
+use tokio_util::sync::CancellationToken;
+
+use self::content::Contents;
+use self::deployments::Deployments;
+use self::lease::Lease;
+use self::reconcile::Reconcile;
+
+/// Maximum number of bundles that the agent deploys at the same time.
+const CONCURRENCY: usize = 4;
+/// Pause after a reconciliation. Merges the changes of many objects, and limits the status writes.
+const COOLDOWN: Duration = Duration::from_millis(500);
+/// Pause after a failed attempt to reach the hub. The access to the hub has its own backoff.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Namespace of releases without a configured namespace.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// The clients and names of one replica.
+#[derive(Clone)]
+pub struct GitopsOptions {
+    /// Client of the cluster with the agent's own account.
+    pub own: Client,
+    /// Client of the cluster with the account that deploys bundles.
+    pub deployer: Client,
+    /// Namespace of the agent.
+    pub namespace: String,
+    /// Name of the replica.
+    pub replica: String,
+    /// Path of the program that renders charts.
+    pub renderer: PathBuf,
+}
+
+impl std::fmt::Debug for GitopsOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitopsOptions")
+            .field("replica", &self.replica)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The deployment of bundles by one replica of the agent.
+pub struct Gitops {
+    hub: HubAccess<Store>,
+    lease: Lease,
+    deployer: Arc<Deployer>,
+    cluster: Cluster,
+    namespace: String,
+    shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for Gitops {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gitops").field("hub", &self.hub).finish_non_exhaustive()
+    }
+}
+
+impl Gitops {
+    /// Creates the deployment of bundles.
+    pub fn new(options: GitopsOptions, hub: HubAccess<Store>, shutdown: CancellationToken) -> Self {
+        let cluster = Cluster::new(options.deployer);
+        let renderer = Renderer::new(RendererSettings::new(options.renderer));
+        let settings = Settings {
+            agent_namespace: options.namespace.clone(),
+            default_namespace: DEFAULT_NAMESPACE.to_owned(),
+        };
+        Self {
+            hub,
+            lease: Lease::new(options.own, &options.namespace, options.replica),
+            deployer: Arc::new(Deployer::new(cluster.clone(), Arc::new(renderer), settings)),
+            cluster,
+            namespace: options.namespace,
+            shutdown,
+        }
+    }
+
+    /// Deploys bundles while this replica has the Lease, until the shutdown.
+    pub async fn run(&self) {
+        let running = async {
+            loop {
+                let term = self.lease.acquire().await;
+                let session = Box::pin(self.deploy_until_lost());
+                tokio::select! {
+                    () = session => {}
+                    () = self.lease.renew(&term) => {
+                        tracing::info!("another replica of the agent deploys bundles");
+                    }
+                }
+            }
+        };
+        self.shutdown.run_until_cancelled(running).await;
+        self.lease.release().await;
+    }
+
+    async fn deploy_until_lost(&self) {
+        loop {
+            match self.hub.client().await {
+                Ok((client, place)) => {
+                    let mut places = self.hub.places();
+                    let current = Some(place.clone());
+                    tokio::select! {
+                        () = Box::pin(self.deploy(client, &place)) => {}
+                        _ = places.wait_for(|place| *place != current) => {}
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(reason = error.reason(), "no access to the hub's API");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Deploys the bundle deployments of one place on the hub. Does not return.
+    async fn deploy(&self, client: Client, place: &HubPlace) {
+        let deployments = Arc::new(Deployments::default());
+        let (kinds, mut changes) = Kinds::new(self.cluster.clone());
+        // The tasks of the controller end with this future.
+        let stop = CancellationToken::new();
+        let _guard = stop.clone().drop_guard();
+        let runtime = Runtime {
+            metrics: Metrics::default(),
+            leader: LeaderGate::always_open(),
+            stop,
+        };
+        let trigger: Trigger<String> = runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            timeout: Some(Duration::from_mins(30)),
+            cooldown: COOLDOWN,
+            backoff: Backoff::new(Duration::from_secs(2), Duration::from_mins(2)),
+            ..Options::new("bundle-deployments")
+        });
+        let reconcile = Reconcile {
+            deployer: Arc::clone(&self.deployer),
+            deployments: Arc::clone(&deployments),
+            contents: Contents::new(client.clone()),
+            hub: client.clone(),
+            namespace: place.namespace.clone(),
+            kinds: Arc::new(kinds),
+        };
+        let following = async {
+            while let Some(label) = changes.recv().await {
+                for name in deployments.with_label(&label) {
+                    trigger.enqueue(name);
+                }
+            }
+        };
+        tokio::join!(
+            runtime.run(Controller::new(trigger.clone(), reconcile)),
+            self.follow(&client, place, &deployments, &trigger),
+            following,
+            check_in::run(&client, place, &self.namespace),
+        );
+    }
+
+    /// Follows the bundle deployments on the hub.
+    async fn follow(
+        &self,
+        client: &Client,
+        place: &HubPlace,
+        deployments: &Deployments,
+        trigger: &Trigger<String>,
+    ) {
+        let api = Api::<BundleDeployment>::namespaced(client.clone(), &place.namespace);
+        let mut events = Box::pin(watcher(api, watcher::Config::default()).default_backoff());
+        let mut listed = BTreeSet::new();
+        loop {
+            match events.try_next().await {
+                Ok(Some(Event::Apply(object))) => trigger.enqueue(deployments.set(object)),
+                Ok(Some(Event::Delete(object))) => {
+                    let name = object.name_any();
+                    deployments.remove(&name);
+                    trigger.enqueue(name);
+                }
+                Ok(Some(Event::Init)) => listed.clear(),
+                Ok(Some(Event::InitApply(object))) => {
+                    let name = deployments.set(object);
+                    listed.insert(name.clone());
+                    trigger.enqueue(name);
+                }
+                Ok(Some(Event::InitDone)) => {
+                    for name in deployments.retain(&listed) {
+                        trigger.enqueue(name);
+                    }
+                    for name in stale::find(&self.deployer, deployments).await {
+                        trigger.enqueue(name);
+                    }
+                }
+                Ok(None) => return,
+                // The watcher continues after an error, with a backoff.
+                Err(error) => tracing::debug!(%error, "cannot watch the bundle deployments on the hub"),
+            }
+        }
+    }
+}

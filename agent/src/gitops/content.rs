@@ -1,0 +1,130 @@
+//! The files and values of bundle deployments on the hub.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use drover_api::client_error::ClientError;
+use drover_api::fleet::{BundleDeployment, BundleResource, Content};
+use drover_gitops::ids::{ContentError, Manifest, sha256_hex};
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, ResourceExt as _};
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// Timeout of a request to the hub.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum size of an uncompressed content, in bytes.
+const MAX_CONTENT: u64 = 256 << 20;
+/// Number of contents in memory. Many bundle deployments of a rollout have different contents.
+const CACHED: usize = 4;
+/// Maximum size of a content in memory, in bytes.
+const MAX_CACHED: usize = 1 << 20;
+
+/// The reason why the files or values cannot be read.
+#[derive(Debug, Error)]
+pub(super) enum ContentReadError {
+    #[error("cannot read {object} from the hub")]
+    Hub {
+        object: String,
+        source: ClientError,
+    },
+    #[error("the hub did not return {object} within {seconds} s", seconds = TIMEOUT.as_secs())]
+    Timeout { object: String },
+    #[error("the Content {name} on the hub is not valid")]
+    Invalid { name: String, source: ContentError },
+    #[error("the Content {0} on the hub is empty")]
+    Empty(String),
+    #[error("the deployment ID {0:?} names no Content")]
+    NoContent(String),
+    #[error("the Secret {0} with the Helm values has a different hash than the bundle deployment")]
+    OtherValues(String),
+    #[error("the Secret {name} with the Helm values is not valid")]
+    Values {
+        name: String,
+        source: serde_json::Error,
+    },
+}
+
+/// The files of one content.
+pub(super) type Files = Arc<Vec<BundleResource>>;
+
+/// Reads contents, and keeps a few.
+pub(super) struct Contents {
+    client: Client,
+    cached: Mutex<VecDeque<(String, Files)>>,
+}
+
+impl Contents {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            cached: Mutex::default(),
+        }
+    }
+
+    /// Returns the files of a bundle deployment.
+    pub(super) async fn files(&self, deployment_id: &str) -> Result<Files, ContentReadError> {
+        let (name, _) = deployment_id
+            .split_once(':')
+            .ok_or_else(|| ContentReadError::NoContent(deployment_id.to_owned()))?;
+        if let Some((_, files)) = self.cached.lock().iter().find(|(known, _)| known == name) {
+            return Ok(Arc::clone(files));
+        }
+        let contents = Api::<Content>::all(self.client.clone());
+        let content = call(format!("the Content {name}"), contents.get(name)).await?;
+        let data = content.content.ok_or_else(|| ContentReadError::Empty(name.to_owned()))?;
+        let manifest = Manifest::decompress(&data.0, &content.sha256_sum, MAX_CONTENT);
+        let manifest = manifest.map_err(|source| ContentReadError::Invalid {
+            name: name.to_owned(),
+            source,
+        })?;
+        let files = Arc::new(manifest.resources);
+        if data.0.len() <= MAX_CACHED {
+            let mut cached = self.cached.lock();
+            cached.push_front((name.to_owned(), Arc::clone(&files)));
+            cached.truncate(CACHED);
+        }
+        Ok(files)
+    }
+
+    /// Returns the Helm values of a bundle deployment, if it has values.
+    pub(super) async fn values(
+        &self,
+        deployment: &BundleDeployment,
+    ) -> Result<Option<Map<String, Value>>, ContentReadError> {
+        if deployment.spec.values_hash.is_empty() {
+            return Ok(None);
+        }
+        let (namespace, name) = (deployment.namespace().unwrap_or_default(), deployment.name_any());
+        let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
+        let secret = call(format!("the Secret {name}"), secrets.get(&name)).await?;
+        let data = secret.data.unwrap_or_default();
+        let entry = |key: &str| data.get(key).map(|bytes| bytes.0.as_slice()).unwrap_or_default();
+        let (values, staged) = (entry("values"), entry("stagedValues"));
+        if sha256_hex(&[values, staged].concat()) != deployment.spec.values_hash {
+            return Err(ContentReadError::OtherValues(name));
+        }
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let values = serde_json::from_slice(values);
+        values.map(Some).map_err(|source| ContentReadError::Values { name, source })
+    }
+}
+
+/// Sends a request to the hub with a timeout.
+pub(super) async fn call<T>(
+    object: String,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, ContentReadError> {
+    match tokio::time::timeout(TIMEOUT, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(ContentReadError::Hub {
+            object,
+            source: source.into(),
+        }),
+        Err(_) => Err(ContentReadError::Timeout { object }),
+    }
+}

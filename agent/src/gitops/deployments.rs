@@ -1,0 +1,108 @@
+//! The bundle deployments of this cluster in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use drover_api::fleet::{BundleDeployment, BundleDeploymentOptions};
+use drover_deploy::names::label_value;
+use drover_deploy::watch::KindName;
+use kube::ResourceExt as _;
+use parking_lot::Mutex;
+
+/// A release whose bundle deployment no longer exists on the hub.
+#[derive(Clone, Debug)]
+pub(super) struct Removed {
+    pub(super) options: BundleDeploymentOptions,
+    /// Release, `namespace/name:revision`. Empty if unknown.
+    pub(super) release: String,
+}
+
+#[derive(Default)]
+struct State {
+    present: BTreeMap<String, Arc<BundleDeployment>>,
+    removed: BTreeMap<String, Removed>,
+    /// The kinds of the objects of each deployment.
+    kinds: BTreeMap<String, BTreeSet<KindName>>,
+}
+
+/// The bundle deployments on the hub, and the releases to remove.
+#[derive(Default)]
+pub(super) struct Deployments(Mutex<State>);
+
+impl Deployments {
+    /// Stores a bundle deployment. Returns its name.
+    pub(super) fn set(&self, deployment: BundleDeployment) -> String {
+        let name = deployment.name_any();
+        let mut state = self.0.lock();
+        state.removed.remove(&name);
+        state.present.insert(name.clone(), Arc::new(deployment));
+        name
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<Arc<BundleDeployment>> {
+        self.0.lock().present.get(name).cloned()
+    }
+
+    /// Records that a bundle deployment no longer exists on the hub.
+    pub(super) fn remove(&self, name: &str) {
+        let mut state = self.0.lock();
+        if let Some(deployment) = state.present.remove(name) {
+            let status = deployment.status.as_ref();
+            let removed = Removed {
+                options: deployment.spec.options.clone(),
+                release: status.map(|status| status.release.clone()).unwrap_or_default(),
+            };
+            state.removed.insert(name.to_owned(), removed);
+        }
+    }
+
+    /// Removes the bundle deployments that are not in a complete list. Returns their names.
+    pub(super) fn retain(&self, listed: &BTreeSet<String>) -> Vec<String> {
+        let known: Vec<String> = self.0.lock().present.keys().cloned().collect();
+        let missing: Vec<String> = known.into_iter().filter(|name| !listed.contains(name)).collect();
+        for name in &missing {
+            self.remove(name);
+        }
+        missing
+    }
+
+    /// Records a release in the cluster without a bundle deployment. Reports whether it is to remove.
+    pub(super) fn add_stale(&self, name: &str, removed: Removed) -> bool {
+        let mut state = self.0.lock();
+        if state.present.contains_key(name) {
+            return false;
+        }
+        state.removed.entry(name.to_owned()).or_insert(removed);
+        true
+    }
+
+    pub(super) fn removed(&self, name: &str) -> Option<Removed> {
+        self.0.lock().removed.get(name).cloned()
+    }
+
+    /// Forgets a removed release.
+    pub(super) fn forget(&self, name: &str) {
+        let mut state = self.0.lock();
+        state.removed.remove(name);
+        state.kinds.remove(name);
+    }
+
+    /// Returns the names of the bundle deployments whose objects have this label.
+    pub(super) fn with_label(&self, label: &str) -> Vec<String> {
+        let state = self.0.lock();
+        let names = state.present.keys().filter(|name| label_value(name) == label);
+        names.cloned().collect()
+    }
+
+    /// Stores the kinds of a deployment's objects. Returns the kinds of all deployments.
+    pub(super) fn set_kinds(&self, name: &str, kinds: BTreeSet<KindName>) -> BTreeSet<KindName> {
+        let mut state = self.0.lock();
+        state.kinds.insert(name.to_owned(), kinds);
+        state.kinds.values().flatten().cloned().collect()
+    }
+
+    /// Returns the bundle deployments that have all labels of `selects`.
+    pub(super) fn all(&self) -> Vec<Arc<BundleDeployment>> {
+        self.0.lock().present.values().cloned().collect()
+    }
+}
