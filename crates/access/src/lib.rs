@@ -6,7 +6,6 @@
 
 pub mod account_token;
 pub mod admission;
-pub mod cluster_namespace;
 pub mod credential;
 pub mod endpoint;
 pub mod grants;

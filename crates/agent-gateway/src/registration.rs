@@ -27,9 +27,10 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Json, Router};
 use drover_access::same_origin::Head;
 use drover_api::agent::{
-    Challenge, ChallengeRequest, HubToken, HubTokenRequest, NodeRegisterRequest,
-    NodeRegisterResponse, RegisterRequest, RegisterResponse,
+    Challenge, ChallengeRequest, NodeRegisterRequest, NodeRegisterResponse, RegisterRequest,
+    RegisterResponse,
 };
+use drover_api::gitops::{HubToken, HubTokenRequest};
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Import, ImportRequest};
 use governor::DefaultDirectRateLimiter;

@@ -13,14 +13,12 @@
 //! new key ([`USE_KEY_PATH`]).
 //!
 //! A cluster agent that pulls from the hub sends `POST /v1/agent/challenge`, and then
-//! `POST /v1/agent/hub-token` with the signed challenge. The response contains a token for the hub's
-//! Kubernetes API.
+//! `POST /v1/agent/hub-token` with the signed challenge ([`gitops`](crate::gitops)). The response contains
+//! a token for the hub's Kubernetes API.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterUid;
-use crate::rest::Secret;
 
 /// Protocol versions that this build supports, newest first. Two consecutive releases support at
 /// least one common version.
@@ -153,40 +151,6 @@ pub struct ConnectProof {
     pub signature: String,
 }
 
-/// Body of `POST /v1/agent/hub-token`, with which a cluster agent requests a token for the hub's
-/// Kubernetes API.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HubTokenRequest {
-    /// UID of the Cluster to which the agent belongs.
-    pub cluster_uid: ClusterUid,
-    /// The nonce of a [`Challenge`] that the agent has not used before.
-    pub nonce: String,
-    /// Signature over `drover_access::proof::hub_token_message`, base64 of 64 bytes.
-    pub signature: String,
-    /// Version of the agent program.
-    pub agent_version: String,
-}
-
-/// Response to `POST /v1/agent/hub-token`: a token for the hub's Kubernetes API, and the places of the
-/// cluster's objects on the hub.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct HubToken {
-    /// Bearer token of the agent's service account on the hub, for `/k8s/clusters/local`.
-    pub token: Secret,
-    /// Time after which the hub rejects the token.
-    pub expires_at: Timestamp,
-    /// Namespace of the cluster's Fleet Cluster object.
-    pub cluster_namespace: String,
-    /// Name of the cluster's Fleet Cluster object.
-    pub cluster_name: String,
-    /// Namespace of the cluster's BundleDeployments and of the agent's service account.
-    pub namespace: String,
-}
-
 /// The class of a node. The DaemonSets of node agents have different rights on each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
@@ -300,23 +264,4 @@ pub struct Endorsement {
     pub node_uid: String,
     /// Class of the node agent, from the service account of the pod.
     pub class: NodeClass,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn debug_output_of_a_hub_token_hides_the_token() {
-        let issued = HubToken {
-            token: Secret::new("header.claims.signature"),
-            expires_at: Timestamp::UNIX_EPOCH,
-            cluster_namespace: "fleet-default".to_owned(),
-            cluster_name: "shop".to_owned(),
-            namespace: "cluster-fleet-default-shop-079927a5ce7c".to_owned(),
-        };
-        let shown = format!("{issued:?} {:?}", Some(&issued));
-        assert!(!shown.contains("signature"), "{shown}");
-        assert!(shown.contains("cluster-fleet-default-shop"), "{shown}");
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drover_access::cluster_namespace::cluster_namespace;
+use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_api::fleet::{self, FleetCluster};
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_api::kinds::Cluster;

@@ -196,6 +196,10 @@ const WRITE_PARAMS: &[&str] = &["PostParams", "PatchParams", "DeleteParams"];
 /// write with `drover_hub::Writer`.
 const DIRECT_WRITES: &[(&str, &str)] = &[
     (
+        "crates/agent-gateway/src/registration/hub_token.rs",
+        "the hub stores no TokenRequest",
+    ),
+    (
         "crates/agent-gateway/src/registration/notice/series.rs",
         "the server does not store Events of the hub",
     ),

@@ -8,10 +8,11 @@
 
 use std::net::SocketAddr;
 
-use drover_access::cluster_namespace::cluster_namespace;
+use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_access::proof::hub_token_message;
-use drover_api::agent::{HubToken, HubTokenRequest};
-use drover_api::gitops::{HUB_ACCOUNT, HUB_TOKEN_SECONDS, fleet_namespace};
+use drover_api::gitops::{
+    HUB_ACCOUNT, HUB_TOKEN_SECONDS, HubToken, HubTokenRequest, fleet_namespace,
+};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_api::rest::Secret;

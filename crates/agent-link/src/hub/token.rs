@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_access::proof::hub_token_message;
-use drover_api::agent::{Challenge, ChallengeRequest, HubToken, HubTokenRequest};
-use drover_api::gitops::HUB_TOKEN_SECONDS;
+use drover_api::agent::{Challenge, ChallengeRequest};
+use drover_api::gitops::{HUB_TOKEN_SECONDS, HubToken, HubTokenRequest};
 use http::HeaderValue;
 use jiff::Timestamp;
 use tracing::warn;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drover_access::proof::{PublicKey, hub_token_message};
-use drover_api::agent::{HubToken, HubTokenRequest};
+use drover_api::gitops::{HubToken, HubTokenRequest};
 use drover_api::ids::ClusterUid;
 use drover_api::rest::Secret;
 use drover_testkit::authority::Authority;
