@@ -54,7 +54,7 @@ pub(crate) fn repository(data: &[u8]) {
             .all(|(_, content)| files.values().any(|it| it == content));
         assert!(inside);
         if draft.charts().is_empty() {
-            let bundle = draft.finish(&BTreeMap::new());
+            let bundle = draft.finish(&BTreeMap::new(), &[]);
             let resources = bundle
                 .map(|bundle| bundle.spec.resources)
                 .unwrap_or_default();

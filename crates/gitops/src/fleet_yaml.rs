@@ -11,7 +11,6 @@ mod glob;
 mod ignore;
 mod scan;
 mod tree;
-pub(crate) mod yaml;
 
 pub use bundle::{BundleDraft, ReadError};
 pub use charts::{Chart, FetchedFiles, may_send_credential};
@@ -19,7 +18,8 @@ pub use document::{FleetYaml, FleetYamlError};
 pub use glob::PatternError;
 pub use scan::read_repository;
 pub use tree::{Limits, Tree, TreeError};
-pub use yaml::YamlError;
+
+pub use crate::yaml::YamlError;
 
 #[cfg(test)]
 mod tests;

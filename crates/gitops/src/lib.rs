@@ -9,3 +9,4 @@ pub mod ids;
 pub mod rollout;
 pub mod states;
 pub mod targeting;
+mod yaml;

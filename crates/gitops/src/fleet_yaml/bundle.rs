@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drover_api::fleet::{Bundle, BundleTarget, GitRepo, GitTarget, HelmOptions, ImageScan, labels};
+use drover_api::fleet::{
+    Bundle, BundleResource, BundleTarget, GitRepo, GitTarget, HelmOptions, ImageScan, labels,
+};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -12,14 +14,16 @@ use super::glob::PatternError;
 use super::ignore::Ignored;
 use super::scan::OPTIONS_FILES;
 use super::tree::{Tree, TreeError, base_name, join};
-use super::yaml;
-use crate::ids::{ContentError, encode_resource, go_json, safe_concat_name};
+use crate::ids::{
+    BASE64_GZIP, ContentError, decode_resource, encode_resource, go_json, safe_concat_name,
+};
 use crate::targeting::merge_values;
+use crate::yaml;
 
 /// Size of a bundle's JSON from which on all files are compressed.
 const COMPRESSED_FROM: usize = 1_000_000;
-/// Size of the parts of Fleet's JSON that the types of this workspace omit: the empty status.
-const STATUS_SIZE: usize = 370;
+/// Size of the JSON of Fleet around the metadata and the spec: the names of fields, and the status.
+const FRAME_SIZE: usize = 197;
 
 /// A repository whose bundles cannot be read.
 #[derive(Debug, Error)]
@@ -183,11 +187,19 @@ impl BundleDraft {
 
     /// Returns the bundle with the fetched files of all [`Self::charts`].
     ///
+    /// `previous` are the files of the bundle on the hub. An unchanged compressed file keeps its
+    /// compressed bytes, because different compressors have different outputs: otherwise the takeover
+    /// of a Fleet hub would change the content, and agents would deploy the bundle again.
+    ///
     /// # Errors
     ///
     /// The files of a chart are missing, have paths outside of the chart's folder, or cannot be
     /// compressed.
-    pub fn finish(self, fetched: &BTreeMap<Chart, FetchedFiles>) -> Result<Bundle, ReadError> {
+    pub fn finish(
+        self,
+        fetched: &BTreeMap<Chart, FetchedFiles>,
+        previous: &[BundleResource],
+    ) -> Result<Bundle, ReadError> {
         let mut files = self.files;
         for chart in &self.charts {
             let folder = chart.folder().to_owned();
@@ -205,9 +217,9 @@ impl BundleDraft {
             }
         }
         let mut bundle = self.bundle;
-        encode(&mut bundle, &files, false)?;
+        encode(&mut bundle, &files, previous, false)?;
         if size(&bundle) >= COMPRESSED_FROM {
-            encode(&mut bundle, &files, true)?;
+            encode(&mut bundle, &files, previous, true)?;
         }
         Ok(bundle)
     }
@@ -216,19 +228,36 @@ impl BundleDraft {
 fn encode(
     bundle: &mut Bundle,
     files: &BTreeMap<String, Vec<u8>>,
+    previous: &[BundleResource],
     compress: bool,
 ) -> Result<(), ContentError> {
-    let resources = files
+    let compressed = previous
         .iter()
-        .map(|(name, data)| encode_resource(name, data, compress));
-    bundle.spec.resources = resources.collect::<Result<_, _>>()?;
+        .filter(|resource| resource.encoding == BASE64_GZIP);
+    let previous: BTreeMap<&str, &BundleResource> = compressed
+        .map(|resource| (resource.name.as_str(), resource))
+        .collect();
+    let resource = |(name, data): (&String, &Vec<u8>)| {
+        let old = previous.get(name.as_str()).copied();
+        let is_compressed = compress || std::str::from_utf8(data).is_err();
+        match old.filter(|old| is_compressed && has_data(old, data)) {
+            Some(old) => Ok(old.clone()),
+            None => encode_resource(name, data, compress),
+        }
+    };
+    bundle.spec.resources = files.iter().map(resource).collect::<Result<_, _>>()?;
     Ok(())
 }
 
-/// Returns the size of the bundle's JSON in Fleet.
+fn has_data(resource: &BundleResource, data: &[u8]) -> bool {
+    decode_resource(resource, data.len() as u64).is_ok_and(|old| old == data)
+}
+
+/// Returns the size of the bundle's JSON in Fleet, which adds the namespace later.
 fn size(bundle: &Bundle) -> usize {
-    let json = json!({ "metadata": bundle.metadata, "spec": null }).to_string();
-    json.len() + go_json::to_string(&bundle.spec).len() + STATUS_SIZE
+    let mut metadata = bundle.metadata.clone();
+    metadata.namespace = None;
+    FRAME_SIZE + go_json::to_string(&metadata).len() + go_json::to_string(&bundle.spec).len()
 }
 
 /// Reads the options of a bundle. A folder without options file has the default options.

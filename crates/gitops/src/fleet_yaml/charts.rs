@@ -6,9 +6,10 @@ use drover_api::fleet::HelmOptions;
 use regex::Regex;
 use serde_json::Value;
 
+use super::ReadError;
 use super::tree::{Tree, base_name, join};
-use super::{ReadError, yaml};
 use crate::ids::sha256_hex;
+use crate::yaml;
 
 /// Files that a caller fetched, by path. The paths are relative to the chart's folder.
 pub type FetchedFiles = BTreeMap<String, Vec<u8>>;

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::yaml;
 use crate::states::State;
+use crate::yaml;
 
 /// A fleet.yaml that is not valid.
 #[derive(Debug, Error)]

@@ -30,7 +30,7 @@ fn drafts(spec: Value, files: &[(&str, &str)]) -> Result<Vec<BundleDraft>, ReadE
 fn bundles(spec: Value, files: &[(&str, &str)]) -> Vec<Bundle> {
     let drafts = drafts(spec, files).unwrap().into_iter();
     drafts
-        .map(|draft| draft.finish(&BTreeMap::new()).unwrap())
+        .map(|draft| draft.finish(&BTreeMap::new(), &[]).unwrap())
         .collect()
 }
 
@@ -168,15 +168,15 @@ fn remote_charts_are_listed_and_inserted() {
     };
     assert_eq!(version, "1.1");
     let (chart, folder) = (chart.clone(), folder.clone());
-    assert!(draft.clone().finish(&BTreeMap::new()).is_err());
+    assert!(draft.clone().finish(&BTreeMap::new(), &[]).is_err());
     let fetched = |path: &str| {
         BTreeMap::from([(
             chart.clone(),
             BTreeMap::from([(path.to_owned(), b"x".to_vec())]),
         )])
     };
-    assert!(draft.clone().finish(&fetched("../x")).is_err());
-    let bundle = draft.finish(&fetched("c/Chart.yaml")).unwrap();
+    assert!(draft.clone().finish(&fetched("../x"), &[]).is_err());
+    let bundle = draft.finish(&fetched("c/Chart.yaml"), &[]).unwrap();
     assert_eq!(resources(&bundle), [format!("{folder}/c/Chart.yaml")]);
 }
 
@@ -264,6 +264,26 @@ fn large_bundles_are_compressed() {
     let large = "a".repeat(1_000_000);
     let found = bundles(json!({}), &[("x.yaml", &large)]);
     assert_eq!(found[0].spec.resources[0].encoding, "base64+gz");
+}
+
+#[test]
+fn unchanged_compressed_files_keep_their_bytes() {
+    let files = BTreeMap::from([("x.bin".to_owned(), vec![0xff; 100])]);
+    let tree = Tree::new(files, &Limits::default()).unwrap();
+    let draft = read_repository(
+        &repo(json!({ "bundles": [{ "base": "" }] })),
+        &tree,
+        &Limits::default(),
+    );
+    let draft = draft.unwrap().remove(0);
+    let bundle = draft.clone().finish(&BTreeMap::new(), &[]).unwrap();
+    let mut other = bundle.spec.resources.clone();
+    // The byte after the compression method and the flags is a part of the time.
+    other[0].content.replace_range(6..7, "B");
+    let kept = draft.clone().finish(&BTreeMap::new(), &other).unwrap();
+    assert_eq!(kept.spec.resources, other);
+    other[0].name = "y.bin".to_owned();
+    assert_eq!(draft.finish(&BTreeMap::new(), &other).unwrap(), bundle);
 }
 
 #[test]

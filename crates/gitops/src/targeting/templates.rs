@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::clusters::{ClusterFacts, is_exported};
 use super::yaml_text;
-use crate::fleet_yaml::yaml;
+use crate::yaml;
 
 /// Prefix of values that are replaced by the value of a cluster's label.
 const LABEL_PREFIX: &str = "global.fleet.clusterLabels.";

@@ -209,7 +209,7 @@ proptest! {
     #[test]
     fn written_yaml_has_the_same_value(value in any_value()) {
         let text = yaml_text::write(&value);
-        let read = crate::fleet_yaml::yaml::value(&text);
+        let read = crate::yaml::value(&text);
         prop_assert_eq!(read.map_err(|error| error.to_string()), Ok(value), "{}", text);
     }
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::fleet_yaml::yaml;
 use crate::ids::go_json;
+use crate::yaml;
 
 /// Returns the YAML text of a value.
 pub(super) fn write(value: &Value) -> String {

@@ -62,7 +62,7 @@ fn bundles_of_repositories_equal_fleet() {
         let mut bundles: Vec<_> = drafts
             .unwrap_or_else(|error| panic!("{name}: {error}"))
             .into_iter()
-            .map(|draft| draft.finish(&BTreeMap::new()).unwrap())
+            .map(|draft| draft.finish(&BTreeMap::new(), &[]).unwrap())
             .collect();
         bundles.sort_by_key(|bundle| bundle.metadata.name.clone());
         assert_eq!(bundles.len(), expected.len(), "{name}");
