@@ -118,10 +118,13 @@ impl std::fmt::Display for Wait {
 pub struct Step {
     /// True to create the deployment.
     pub create: bool,
-    /// True to write the options of the current generation as staged options.
+    /// True if the staged options must be the options of the current generation. Options can differ
+    /// with an equal deployment ID, so callers compare the options before a write.
     pub stage: bool,
     /// True to copy the staged options to the options of the deployment.
     pub release: bool,
+    /// True to copy only `diff` from the staged options. The deployment ID does not depend on `diff`.
+    pub refresh_diff: bool,
     /// The reason why the deployment is not released.
     pub wait: Option<Wait>,
 }
@@ -329,7 +332,7 @@ fn run(
             target.step.create = true;
         }
         if target.exists {
-            target.step.stage = target.staged != target.candidate.wanted;
+            target.step.stage = true;
             target.staged = target.candidate.wanted;
         } else {
             target.step.wait = Some(Wait::MaxNew(max_new));
@@ -389,7 +392,11 @@ fn release(
     max_unavailable: usize,
     part_unavailable: &mut usize,
 ) {
-    if !target.exists || target.staged.is_empty() || target.released == target.staged {
+    if !target.exists || target.staged.is_empty() {
+        return;
+    }
+    if target.released == target.staged {
+        target.step.refresh_diff = !target.candidate.paused;
         return;
     }
     let wait = if target.candidate.paused {

@@ -13,7 +13,7 @@ use super::document::{FleetYaml, FleetYamlError};
 use super::glob::PatternError;
 use super::ignore::Ignored;
 use super::scan::OPTIONS_FILES;
-use super::tree::{Tree, TreeError, base_name, join};
+use super::tree::{Limits, Tree, TreeError, base_name, join};
 use crate::ids::{
     BASE64_GZIP, ContentError, decode_resource, encode_resource, go_json, safe_concat_name,
 };
@@ -110,6 +110,8 @@ pub struct BundleDraft {
     bundle: Bundle,
     image_scans: Vec<ImageScan>,
     files: BTreeMap<String, Vec<u8>>,
+    /// Files that are not in the bundle, because their content is in the options.
+    excluded: BTreeSet<String>,
     charts: Vec<Chart>,
 }
 
@@ -138,7 +140,8 @@ impl BundleDraft {
             merge_values_files(tree, folder, helm)?;
             wanted.extend(charts::remote(tree, folder, helm)?);
         }
-        let files = files(tree, folder, &excluded_files(&bundle, options_file))?;
+        let excluded = excluded_files(&bundle, options_file);
+        let files = files(tree, folder, &excluded)?;
         let helm = bundle.spec.options.helm.as_ref();
         if helm.is_none_or(|helm| !helm.disable_dependency_update) {
             wanted.extend(charts::dependencies(&files));
@@ -151,6 +154,7 @@ impl BundleDraft {
             bundle,
             image_scans,
             files,
+            excluded,
             charts: wanted.into_iter().collect(),
         }))
     }
@@ -203,17 +207,13 @@ impl BundleDraft {
         let mut files = self.files;
         for chart in &self.charts {
             let folder = chart.folder().to_owned();
-            let chart = fetched.get(chart).ok_or_else(|| ReadError::NotFetched {
-                folder: folder.clone(),
-            })?;
-            for (path, data) in chart {
-                if path
-                    .split('/')
-                    .any(|segment| matches!(segment, "" | "." | ".."))
-                {
-                    return Err(TreeError::Outside(path.clone()).into());
-                }
-                files.insert(join(&folder, path)?, data.clone());
+            let Some(chart) = fetched.get(chart) else {
+                return Err(ReadError::NotFetched { folder });
+            };
+            // Hidden and ignored files are not in the bundle, as in the repository.
+            let tree = Tree::new(chart.clone(), &Limits::default())?;
+            for (path, data) in self::files(&tree, "", &self.excluded)? {
+                files.insert(join(&folder, &path)?, data);
             }
         }
         let mut bundle = self.bundle;

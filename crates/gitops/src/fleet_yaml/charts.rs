@@ -11,7 +11,8 @@ use super::tree::{Tree, base_name, join};
 use crate::ids::sha256_hex;
 use crate::yaml;
 
-/// Files that a caller fetched, by path. The paths are relative to the chart's folder.
+/// Files that a caller fetched, by path. The paths are relative to the chart's folder, and include the
+/// files of the chart's dependencies.
 pub type FetchedFiles = BTreeMap<String, Vec<u8>>;
 
 /// A chart, or the dependencies of a chart, that a caller must fetch for a bundle.
