@@ -37,6 +37,7 @@ pub(crate) fn repository(data: &[u8]) {
         bytes: 1 << 20,
         depth: 8,
         bundles: 20,
+        bundle_bytes: 1 << 20,
     };
     let Ok(tree) = Tree::new(files.clone(), &limits) else {
         return;

@@ -22,6 +22,10 @@ use crate::yaml;
 
 /// Size of a bundle's JSON from which on all files are compressed.
 const COMPRESSED_FROM: usize = 1_000_000;
+/// Maximum number of values files of a bundle and its targets.
+const MAX_VALUES_FILES: usize = 200;
+/// Maximum size of a values file in bytes.
+const MAX_VALUES_BYTES: usize = 1 << 20;
 /// Size of the JSON of Fleet around the metadata and the spec: the names of fields, and the status.
 const FRAME_SIZE: usize = 197;
 
@@ -57,6 +61,12 @@ pub enum ReadError {
         folder: String,
         /// The reason.
         reason: String,
+    },
+    /// There are too many files with Helm values.
+    #[error("the fleet.yaml of {folder:?} names more than {MAX_VALUES_FILES} values files")]
+    ValuesFiles {
+        /// Folder of the bundle.
+        folder: String,
     },
     /// A chart does not exist.
     #[error(
@@ -127,6 +137,10 @@ impl BundleDraft {
         let yaml = options(tree, folder, options_file)?;
         let image_scans = image_scans(repo, &yaml, path_name);
         let (mut bundle, own_targets) = bundle(repo, yaml, path_name);
+        if values_files(&bundle).count() > MAX_VALUES_FILES {
+            let folder = folder.to_owned();
+            return Err(ReadError::ValuesFiles { folder });
+        }
         let mut wanted = BTreeSet::new();
         let targets = own_targets.min(bundle.spec.targets.len());
         let own = bundle.spec.targets[..targets].iter_mut();
@@ -418,6 +432,11 @@ fn merge_values_files(tree: &Tree, folder: &str, helm: &mut HelmOptions) -> Resu
         let data = tree
             .file(&path)
             .ok_or_else(|| failed("the file does not exist".to_owned()))?;
+        if data.len() > MAX_VALUES_BYTES {
+            return Err(failed(format!(
+                "the file has more than {MAX_VALUES_BYTES} bytes"
+            )));
+        }
         let text = std::str::from_utf8(data).map_err(|error| failed(error.to_string()))?;
         let map = yaml::object(text).map_err(|error| failed(error.to_string()))?;
         merge_values(&mut values, &Value::Object(map));
@@ -429,14 +448,19 @@ fn merge_values_files(tree: &Tree, folder: &str, helm: &mut HelmOptions) -> Resu
     Ok(())
 }
 
-/// Returns the files that have become options of the bundle.
-fn excluded_files(bundle: &Bundle, options_file: &str) -> BTreeSet<String> {
-    let mut excluded = BTreeSet::from(["fleet.yaml".to_owned(), options_file.to_owned()]);
+/// Returns the paths of the values files of a bundle and its targets.
+fn values_files(bundle: &Bundle) -> impl Iterator<Item = &String> {
     let targets = bundle.spec.targets.iter().map(|target| &target.options);
     let helm = targets
         .chain([&bundle.spec.options])
         .filter_map(|it| it.helm.as_ref());
-    for file in helm.flat_map(|helm| &helm.values_files) {
+    helm.flat_map(|helm| &helm.values_files)
+}
+
+/// Returns the files that have become options of the bundle.
+fn excluded_files(bundle: &Bundle, options_file: &str) -> BTreeSet<String> {
+    let mut excluded = BTreeSet::from(["fleet.yaml".to_owned(), options_file.to_owned()]);
+    for file in values_files(bundle) {
         excluded.insert(file.clone());
         excluded.insert(base_name(file).to_owned());
     }
@@ -453,7 +477,7 @@ fn files(
     if base_name(folder).starts_with('.') {
         return Ok(files);
     }
-    let ignored = Ignored::read(tree, folder);
+    let ignored = Ignored::read(tree, folder)?;
     for (path, data) in tree.files_below(folder) {
         if !excluded.contains(path) && !ignored.excludes(path)? {
             files.insert(path.to_owned(), data.to_vec());

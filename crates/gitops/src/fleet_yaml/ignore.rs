@@ -1,36 +1,45 @@
 //! `.fleetignore` files: files and folders that are not part of a bundle.
 
+use std::collections::BTreeMap;
+
 use super::glob::{self, PatternError};
-use super::tree::{Tree, base_name, is_in};
+use super::tree::{Tree, TreeError, base_name};
 
 /// Name of the files with patterns.
 const FILE: &str = ".fleetignore";
+/// Maximum number of patterns in the `.fleetignore` files of a bundle. Each file of the bundle is
+/// compared with the patterns of its folders.
+const MAX_PATTERNS: usize = 1000;
 
 /// The patterns of a folder and of the folders below it.
 pub(super) struct Ignored {
-    /// Folders, each with its patterns. A pattern applies to the names of files and folders below.
-    patterns: Vec<(String, Vec<String>)>,
+    /// Patterns by folder. A pattern applies to the names of files and folders below.
+    patterns: BTreeMap<String, Vec<String>>,
 }
 
 impl Ignored {
     /// Reads the `.fleetignore` files below a folder.
-    pub(super) fn read(tree: &Tree, folder: &str) -> Self {
-        let files = tree
-            .files_below(folder)
-            .filter(|(path, _)| base_name(path) == FILE);
-        let patterns = files.map(|(path, data)| {
-            let folder = path
-                .strip_suffix(FILE)
-                .unwrap_or_default()
-                .trim_end_matches('/');
+    pub(super) fn read(tree: &Tree, folder: &str) -> Result<Self, TreeError> {
+        let mut patterns = BTreeMap::new();
+        let mut count = 0;
+        for (path, data) in tree.files_below(folder) {
+            let Some(folder) = path.strip_suffix(FILE) else {
+                continue;
+            };
+            if base_name(path) != FILE {
+                continue;
+            }
             let text = String::from_utf8_lossy(data);
             let lines = text.lines().map(trimmed);
             let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-            (folder.to_owned(), lines.map(str::to_owned).collect())
-        });
-        Self {
-            patterns: patterns.collect(),
+            let lines: Vec<String> = lines.map(str::to_owned).collect();
+            count += lines.len();
+            if count > MAX_PATTERNS {
+                return Err(TreeError::Patterns(MAX_PATTERNS));
+            }
+            patterns.insert(folder.trim_end_matches('/').to_owned(), lines);
         }
+        Ok(Self { patterns })
     }
 
     /// Reports whether a path, relative to the folder, is hidden or ignored, or is below such a folder.
@@ -49,19 +58,19 @@ impl Ignored {
         if name.starts_with('.') {
             return Ok(true);
         }
-        for (folder, patterns) in &self.patterns {
-            // The patterns of a folder do not apply to the folder itself.
-            if path == folder || !is_in(path, folder) {
-                continue;
-            }
-            for pattern in patterns {
-                let ignored = match folder_pattern(pattern) {
-                    Some(folder) => is_folder && folder == name,
-                    None => glob::matches(pattern, name)?,
-                };
-                if ignored {
-                    return Ok(true);
-                }
+        // The patterns of a folder do not apply to the folder itself.
+        let parents = path.match_indices('/').map(|(index, _)| &path[..index]);
+        for pattern in parents
+            .chain([""])
+            .filter_map(|it| self.patterns.get(it))
+            .flatten()
+        {
+            let ignored = match folder_pattern(pattern) {
+                Some(folder) => is_folder && folder == name,
+                None => glob::matches(pattern, name)?,
+            };
+            if ignored {
+                return Ok(true);
             }
         }
         Ok(false)
@@ -80,7 +89,6 @@ fn trimmed(line: &str) -> &str {
 
 /// Returns the name of the folder that a pattern `name/*` ignores.
 fn folder_pattern(pattern: &str) -> Option<&str> {
-    let index = pattern.find("/*").filter(|index| *index > 0)?;
-    debug_assert!(index > 0);
+    pattern.find("/*").filter(|index| *index > 0)?;
     Some(pattern.strip_suffix("/*").unwrap_or(pattern))
 }

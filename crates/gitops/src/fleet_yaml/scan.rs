@@ -40,11 +40,16 @@ pub fn read_repository(
     }
     let mut drafts: BTreeMap<String, BundleDraft> = BTreeMap::new();
     let mut order = Vec::new();
+    let mut bytes = 0;
     for (folder, file) in found {
         let path_name = bundle_name(name, &folder, &file);
         let Some(draft) = BundleDraft::read(repo, tree, &folder, &file, &path_name)? else {
             continue;
         };
+        bytes += draft.files().values().map(Vec::len).sum::<usize>();
+        if bytes > limits.bundle_bytes {
+            return Err(TreeError::BundleBytes(limits.bundle_bytes).into());
+        }
         let name = draft.name().to_owned();
         if let Some(first) = drafts.get(&name) {
             let (first, second) = (first.folder().to_owned(), folder);

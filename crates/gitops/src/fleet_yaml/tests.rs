@@ -287,12 +287,44 @@ fn unchanged_compressed_files_keep_their_bytes() {
 }
 
 #[test]
+fn nested_bundles_and_patterns_over_limits_are_rejected() {
+    let limits = Limits {
+        bundle_bytes: 25,
+        ..Limits::default()
+    };
+    let files = [
+        ("a/fleet.yaml", ""),
+        ("a/b/fleet.yaml", ""),
+        ("a/b/x.yaml", "0123456789abcdef"),
+    ];
+    let error = read_repository(&repo(json!({})), &tree(&files), &limits).unwrap_err();
+    assert!(error.to_string().contains("25 bytes"), "{error}");
+    let patterns = "x\n".repeat(1001);
+    assert!(error_of(&[(".fleetignore", &patterns), ("x.yaml", "")]).contains("patterns"));
+    let files = format!(
+        "helm: {{chart: c, valuesFiles: [{}]}}",
+        "v.yaml,".repeat(201)
+    );
+    assert!(error_of(&[("fleet.yaml", &files), ("c/v.yaml", "")]).contains("values files"));
+    let values = format!("a: {}", "b".repeat(1 << 20));
+    let yaml = "helm: {chart: c, valuesFiles: [v.yaml]}";
+    assert!(
+        error_of(&[("fleet.yaml", yaml), ("c/x.yaml", ""), ("v.yaml", &values)]).contains("v.yaml")
+    );
+}
+
+fn error_of(files: &[(&str, &str)]) -> String {
+    error(json!({}), files)
+}
+
+#[test]
 fn trees_with_paths_outside_or_over_limits_are_rejected() {
     let limits = Limits {
         files: 2,
         bytes: 10,
         depth: 3,
         bundles: 1,
+        bundle_bytes: 10,
     };
     let new = |files: &[(&str, usize)]| {
         let files = files

@@ -16,6 +16,9 @@ pub struct Limits {
     pub depth: usize,
     /// Maximum number of bundles.
     pub bundles: usize,
+    /// Maximum size of the files of all bundles in bytes. A file can be in several bundles, because a
+    /// bundle contains the folders of other bundles below it.
+    pub bundle_bytes: usize,
 }
 
 impl Default for Limits {
@@ -25,6 +28,7 @@ impl Default for Limits {
             bytes: 256 << 20,
             depth: 64,
             bundles: 5_000,
+            bundle_bytes: 512 << 20,
         }
     }
 }
@@ -49,6 +53,14 @@ pub enum TreeError {
     /// There are too many bundles.
     #[error("the repository has more than {0} bundles: restrict spec.paths")]
     Bundles(usize),
+    /// The files of all bundles are too large.
+    #[error(
+        "the bundles of the repository have more than {0} bytes: move nested folders with a fleet.yaml"
+    )]
+    BundleBytes(usize),
+    /// There are too many patterns.
+    #[error("the .fleetignore files of a bundle have more than {0} patterns")]
+    Patterns(usize),
     /// A path leaves the repository.
     #[error("the path {0:?} leaves the repository")]
     Outside(String),
