@@ -7,14 +7,18 @@
 mod bundle;
 mod charts;
 mod document;
+mod encoding;
+mod error;
 mod glob;
 mod ignore;
 mod scan;
 mod tree;
+mod values;
 
-pub use bundle::{BundleDraft, ReadError};
+pub use bundle::BundleDraft;
 pub use charts::{Chart, FetchedFiles, may_send_credential};
 pub use document::{FleetYaml, FleetYamlError};
+pub use error::ReadError;
 pub use glob::PatternError;
 pub use scan::read_repository;
 pub use tree::{Limits, Tree, TreeError};

@@ -5,12 +5,14 @@
 
 mod limit;
 mod partition;
+mod step;
 
 use drover_api::fleet::{BundleDeployment, BundleStatus, PartitionStatus, RolloutStrategy};
 use thiserror::Error;
 
 pub use limit::{LimitError, limit};
 use partition::Part;
+pub use step::{Release, Step, Stop, Wait};
 
 use crate::states::{Aggregate, DeploymentState, State, is_unavailable};
 use crate::targeting::{ClusterFacts, SelectorError};
@@ -55,91 +57,6 @@ pub struct Candidate<'a> {
     /// True if the cluster is Offline. The rollout does not wait for the cluster, and the cluster does
     /// not count as unavailable.
     pub offline: bool,
-}
-
-/// The reason why a target waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// The bundle or the cluster is paused.
-    Paused,
-    /// The next plan creates the deployment.
-    MaxNew(usize),
-    /// Too many clusters of the bundle are unavailable.
-    MaxUnavailable {
-        /// Number of unavailable clusters.
-        unavailable: usize,
-        /// The limit.
-        max: usize,
-    },
-    /// Too many clusters of the partition are unavailable.
-    PartitionMaxUnavailable {
-        /// Name of the partition.
-        partition: String,
-        /// Number of unavailable clusters.
-        unavailable: usize,
-        /// The limit.
-        max: usize,
-    },
-    /// An earlier partition is not complete.
-    EarlierPartition(String),
-}
-
-impl std::fmt::Display for Wait {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Paused => write!(formatter, "the bundle or the cluster is paused"),
-            Self::MaxNew(max) => write!(
-                formatter,
-                "one step creates at most {max} deployments (maxNew)"
-            ),
-            Self::MaxUnavailable { unavailable, max } => {
-                write!(
-                    formatter,
-                    "{unavailable} clusters are unavailable, and maxUnavailable is {max}"
-                )
-            }
-            Self::PartitionMaxUnavailable {
-                partition,
-                unavailable,
-                max,
-            } => write!(
-                formatter,
-                "{unavailable} clusters of partition {partition:?} are unavailable, and its maxUnavailable is {max}"
-            ),
-            Self::EarlierPartition(partition) => {
-                write!(formatter, "partition {partition:?} is not complete")
-            }
-        }
-    }
-}
-
-/// What to do with a target.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
-    /// True to create the deployment.
-    pub create: bool,
-    /// True if the staged options must be the options of the current generation. Options can differ
-    /// with an equal deployment ID, so callers compare the options before a write.
-    pub stage: bool,
-    /// True to copy the staged options to the options of the deployment.
-    pub release: bool,
-    /// True to copy only `diff` from the staged options. The deployment ID does not depend on `diff`.
-    pub refresh_diff: bool,
-    /// The reason why the deployment is not released.
-    pub wait: Option<Wait>,
-}
-
-/// The partition that stops a rollout.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// Name of the partition.
-    pub partition: String,
-    /// Number of clusters of the partition that are not up to date or not ready.
-    pub unavailable: usize,
-    /// The limit.
-    pub max_unavailable: usize,
-    /// Clusters with an error, at most 10. If there are none, the rollout is only in progress.
-    pub failed: Vec<String>,
 }
 
 /// The next step of a rollout.
@@ -396,7 +313,9 @@ fn release(
         return;
     }
     if target.released == target.staged {
-        target.step.refresh_diff = !target.candidate.paused;
+        if !target.candidate.paused {
+            target.step.release = Release::Diff;
+        }
         return;
     }
     let wait = if target.candidate.paused {
@@ -424,7 +343,7 @@ fn release(
     };
     if wait.is_none() {
         target.released = target.staged;
-        target.step.release = true;
+        target.step.release = Release::All;
     }
     target.step.wait = wait;
 }

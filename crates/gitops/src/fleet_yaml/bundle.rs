@@ -5,113 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use drover_api::fleet::{
     Bundle, BundleResource, BundleTarget, GitRepo, GitTarget, HelmOptions, ImageScan, labels,
 };
-use serde_json::{Value, json};
-use thiserror::Error;
 
 use super::charts::{self, Chart, FetchedFiles};
-use super::document::{FleetYaml, FleetYamlError};
-use super::glob::PatternError;
+use super::document::FleetYaml;
+use super::encoding;
+use super::error::ReadError;
 use super::ignore::Ignored;
 use super::scan::OPTIONS_FILES;
-use super::tree::{Limits, Tree, TreeError, base_name, join};
-use crate::ids::{
-    BASE64_GZIP, ContentError, decode_resource, encode_resource, go_json, safe_concat_name,
-};
-use crate::targeting::merge_values;
-use crate::yaml;
-
-/// Size of a bundle's JSON from which on all files are compressed.
-const COMPRESSED_FROM: usize = 1_000_000;
-/// Maximum number of values files of a bundle and its targets.
-const MAX_VALUES_FILES: usize = 200;
-/// Maximum size of a values file in bytes.
-const MAX_VALUES_BYTES: usize = 1 << 20;
-/// Size of the JSON of Fleet around the metadata and the spec: the names of fields, and the status.
-const FRAME_SIZE: usize = 197;
-
-/// A repository whose bundles cannot be read.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// The options of a bundle are not valid.
-    #[error("cannot read {file}: {source}")]
-    Options {
-        /// Path of the file.
-        file: String,
-        /// The reason.
-        source: FleetYamlError,
-    },
-    /// The options file of a driven scan does not exist.
-    #[error("the file {file} does not exist: correct spec.bundles")]
-    NoOptions {
-        /// Path of the file.
-        file: String,
-    },
-    /// A folder of a driven scan does not exist.
-    #[error("the folder {folder:?} does not exist: correct spec.bundles")]
-    NoFolder {
-        /// The folder.
-        folder: String,
-    },
-    /// A file with Helm values cannot be read.
-    #[error("cannot read the values file {file} of {folder:?}: {reason}")]
-    Values {
-        /// Path in `valuesFiles`.
-        file: String,
-        /// Folder of the bundle.
-        folder: String,
-        /// The reason.
-        reason: String,
-    },
-    /// There are too many files with Helm values.
-    #[error("the fleet.yaml of {folder:?} names more than {MAX_VALUES_FILES} values files")]
-    ValuesFiles {
-        /// Folder of the bundle.
-        folder: String,
-    },
-    /// A chart does not exist.
-    #[error(
-        "the chart {chart:?} of {folder:?} does not exist: correct helm.chart, or set helm.repo"
-    )]
-    NoChart {
-        /// Folder of the bundle.
-        folder: String,
-        /// Path in `helm.chart`.
-        chart: String,
-    },
-    /// A chart was not fetched.
-    #[error("the chart files for {folder} were not fetched")]
-    NotFetched {
-        /// Folder of the chart's files in the bundle.
-        folder: String,
-    },
-    /// A path or file is not permitted.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    /// A pattern in `spec.paths` or `.fleetignore` is not valid.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// A file cannot be compressed.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// Two folders have bundles with the same name.
-    #[error(
-        "the folders {first:?} and {second:?} have bundles with the name {name}: change the name in one fleet.yaml"
-    )]
-    SameName {
-        /// The name.
-        name: String,
-        /// The first folder.
-        first: String,
-        /// The second folder.
-        second: String,
-    },
-    /// There is no bundle.
-    #[error("no files to deploy in the paths {paths:?}: correct spec.paths")]
-    NoBundles {
-        /// The paths.
-        paths: Vec<String>,
-    },
-}
+use super::tree::{Limits, Tree, base_name, join};
+use super::values::{MAX_VALUES_FILES, merge_values_files, values_files};
+use crate::ids::safe_concat_name;
 
 /// A bundle that may lack the files of charts.
 #[derive(Clone, Debug)]
@@ -231,47 +134,9 @@ impl BundleDraft {
             }
         }
         let mut bundle = self.bundle;
-        encode(&mut bundle, &files, previous, false)?;
-        if size(&bundle) >= COMPRESSED_FROM {
-            encode(&mut bundle, &files, previous, true)?;
-        }
+        encoding::set_resources(&mut bundle, &files, previous)?;
         Ok(bundle)
     }
-}
-
-fn encode(
-    bundle: &mut Bundle,
-    files: &BTreeMap<String, Vec<u8>>,
-    previous: &[BundleResource],
-    compress: bool,
-) -> Result<(), ContentError> {
-    let compressed = previous
-        .iter()
-        .filter(|resource| resource.encoding == BASE64_GZIP);
-    let previous: BTreeMap<&str, &BundleResource> = compressed
-        .map(|resource| (resource.name.as_str(), resource))
-        .collect();
-    let resource = |(name, data): (&String, &Vec<u8>)| {
-        let old = previous.get(name.as_str()).copied();
-        let is_compressed = compress || std::str::from_utf8(data).is_err();
-        match old.filter(|old| is_compressed && has_data(old, data)) {
-            Some(old) => Ok(old.clone()),
-            None => encode_resource(name, data, compress),
-        }
-    };
-    bundle.spec.resources = files.iter().map(resource).collect::<Result<_, _>>()?;
-    Ok(())
-}
-
-fn has_data(resource: &BundleResource, data: &[u8]) -> bool {
-    decode_resource(resource, data.len() as u64).is_ok_and(|old| old == data)
-}
-
-/// Returns the size of the bundle's JSON in Fleet, which adds the namespace later.
-fn size(bundle: &Bundle) -> usize {
-    let mut metadata = bundle.metadata.clone();
-    metadata.namespace = None;
-    FRAME_SIZE + go_json::to_string(&metadata).len() + go_json::to_string(&bundle.spec).len()
 }
 
 /// Reads the options of a bundle. A folder without options file has the default options.
@@ -418,43 +283,6 @@ fn inherit_chart(base: &HelmOptions, targets: &mut [BundleTarget]) {
             }
         }
     }
-}
-
-fn merge_values_files(tree: &Tree, folder: &str, helm: &mut HelmOptions) -> Result<(), ReadError> {
-    let mut values = helm.values.clone().unwrap_or_else(|| json!({}));
-    for file in &helm.values_files {
-        let failed = |reason: String| ReadError::Values {
-            file: file.clone(),
-            folder: folder.to_owned(),
-            reason,
-        };
-        let path = join(folder, file)?;
-        let data = tree
-            .file(&path)
-            .ok_or_else(|| failed("the file does not exist".to_owned()))?;
-        if data.len() > MAX_VALUES_BYTES {
-            return Err(failed(format!(
-                "the file has more than {MAX_VALUES_BYTES} bytes"
-            )));
-        }
-        let text = std::str::from_utf8(data).map_err(|error| failed(error.to_string()))?;
-        let map = yaml::object(text).map_err(|error| failed(error.to_string()))?;
-        merge_values(&mut values, &Value::Object(map));
-    }
-    let has_values = values.as_object().is_some_and(|map| !map.is_empty());
-    if !helm.values_files.is_empty() && has_values {
-        helm.values = Some(values);
-    }
-    Ok(())
-}
-
-/// Returns the paths of the values files of a bundle and its targets.
-fn values_files(bundle: &Bundle) -> impl Iterator<Item = &String> {
-    let targets = bundle.spec.targets.iter().map(|target| &target.options);
-    let helm = targets
-        .chain([&bundle.spec.options])
-        .filter_map(|it| it.helm.as_ref());
-    helm.flat_map(|helm| &helm.values_files)
 }
 
 /// Returns the files that have become options of the bundle.

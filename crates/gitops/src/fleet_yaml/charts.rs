@@ -6,7 +6,7 @@ use drover_api::fleet::HelmOptions;
 use regex::Regex;
 use serde_json::Value;
 
-use super::ReadError;
+use super::error::ReadError;
 use super::tree::{Tree, base_name, join};
 use crate::ids::sha256_hex;
 use crate::yaml;

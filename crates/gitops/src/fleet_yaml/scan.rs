@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::fleet::GitRepo;
 
-use super::bundle::{BundleDraft, ReadError};
+use super::bundle::BundleDraft;
+use super::error::ReadError;
 use super::glob::{self, PatternError};
 use super::tree::{Limits, Tree, TreeError, base_name, join};
 use crate::ids::bundle_name;

@@ -82,7 +82,7 @@ fn carry_out(plan: &Plan, members: &mut [Member], healthy: bool) {
         if step.stage {
             current.spec.staged_deployment_id = NEW.to_owned();
         }
-        if step.release {
+        if step.is_released() {
             current
                 .spec
                 .deployment_id
@@ -101,7 +101,7 @@ fn carry_out(plan: &Plan, members: &mut [Member], healthy: bool) {
 }
 
 fn released(plan: &Plan) -> usize {
-    plan.steps.iter().filter(|step| step.release).count()
+    plan.steps.iter().filter(|step| step.is_released()).count()
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn paused_clusters_are_staged_and_not_released() {
             ..Step::default()
         }
     );
-    assert!(plan.steps[1].release);
+    assert!(plan.steps[1].is_released());
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn offline_clusters_are_not_counted_and_do_not_stop_a_rollout() {
         plan.stop.as_ref().map(|stop| stop.partition.as_str()),
         Some("")
     );
-    let released: Vec<bool> = plan.steps.iter().map(|step| step.release).collect();
+    let released: Vec<bool> = plan.steps.iter().map(Step::is_released).collect();
     assert_eq!(released, [true, true, true, false]);
     assert_eq!(plan.unavailable, 1);
 }
@@ -280,7 +280,7 @@ proptest! {
         }
         let plan = plan_of(value, &members);
         let taken = plan.steps.iter().zip(&members).filter(|(step, member)| {
-            step.release && member.current.as_ref().is_some_and(|current| !is_unavailable(current))
+            step.is_released() && member.current.as_ref().is_some_and(|current| !is_unavailable(current))
         });
         let before = unavailable(members.iter().filter_map(|member| member.current.as_ref()));
         prop_assert_eq!(plan.unavailable, before + taken.count());

@@ -96,7 +96,7 @@ fn rollout_steps_equal_fleet() {
                         } else {
                             old(spec.map(|spec| &spec.staged_deployment_id))
                         };
-                        let released = if step.release {
+                        let released = if step.is_released() {
                             staged.clone()
                         } else {
                             old(spec.map(|spec| &spec.deployment_id))
