@@ -6,6 +6,7 @@ mod deployment;
 mod group;
 mod resources;
 mod state;
+mod write;
 
 pub use aggregate::{Aggregate, MAX_LISTED};
 pub use conditions::{ready_condition, set_condition};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::fleet::{
-    BundleSummary, ModifiedStatus, NonReadyResource, NonReadyStatus, ResourceCounts, StatusBase,
+    BundleSummary, ModifiedStatus, NonReadyResource, NonReadyStatus, ResourceCounts,
 };
 
 use super::deployment::DeploymentState;
@@ -23,7 +23,6 @@ pub struct Aggregate {
     entries: BTreeMap<String, DeploymentState>,
     by_state: BTreeMap<State, BTreeSet<String>>,
     clusters: BTreeMap<String, ClusterTotals>,
-    ready_clusters: usize,
     counts: ResourceCounts,
 }
 
@@ -72,7 +71,6 @@ impl Aggregate {
             return;
         }
         let totals = self.clusters.entry(entry.cluster.clone()).or_default();
-        let was_ready = totals.is_ready();
         let ready = usize::from(entry.state == State::Ready);
         if is_added {
             totals.deployments += 1;
@@ -83,11 +81,9 @@ impl Aggregate {
             totals.ready = totals.ready.saturating_sub(ready);
             add_counts(&mut totals.counts, &entry.counts, -1);
         }
-        let is_ready = totals.is_ready();
         if totals.deployments == 0 {
             self.clusters.remove(&entry.cluster);
         }
-        self.ready_clusters = self.ready_clusters + usize::from(is_ready) - usize::from(was_ready);
     }
 
     /// Returns the number of deployments.
@@ -174,6 +170,20 @@ impl Aggregate {
             .collect()
     }
 
+    /// Returns the numbers of ready and of all clusters or owners whose names start with a prefix.
+    pub(super) fn ready_and_all(&self, prefix: &str) -> (i64, i64) {
+        let found = self
+            .clusters
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix));
+        let (mut ready, mut all) = (0, 0);
+        for (_, totals) in found {
+            ready += i64::from(totals.is_ready());
+            all += 1;
+        }
+        (ready, all)
+    }
+
     /// Returns the text `ready/all` of deployments.
     #[must_use]
     pub fn ready_text(&self) -> String {
@@ -209,23 +219,12 @@ impl Aggregate {
         messages.join("; ")
     }
 
-    /// Writes the roll-up to the status of a GitRepo or HelmOp, without conditions and resources.
-    pub fn write_status(&self, status: &mut StatusBase) {
-        status.ready_clusters = integer(self.ready_clusters);
-        status.desired_ready_clusters = integer(self.clusters.len());
-        status.summary = self.summary();
-        status.resource_counts = self.counts.clone();
-        status.per_cluster_resource_counts = self
-            .clusters
-            .iter()
+    /// Returns the numbers of objects by state, for each cluster.
+    pub(super) fn counts_by_cluster(&self) -> BTreeMap<String, ResourceCounts> {
+        let clusters = self.clusters.iter();
+        clusters
             .map(|(cluster, totals)| (cluster.clone(), totals.counts.clone()))
-            .collect();
-        status.display.ready_bundle_deployments = self.ready_text();
-        self.state()
-            .map_or("", State::name)
-            .clone_into(&mut status.display.state);
-        self.message().clone_into(&mut status.display.message);
-        status.display.error = !self.message().is_empty();
+            .collect()
     }
 }
 

@@ -6,12 +6,18 @@ use drover_api::fleet::{
 
 use super::state::State;
 
+/// Prefix of the names of GitRepos in the roll-up of a Cluster.
+pub(super) const GIT_REPO: &str = "GitRepo/";
+/// Prefix of the names of HelmOps in the roll-up of a Cluster.
+pub(super) const HELM_OP: &str = "HelmOp/";
+
 /// The contribution of one bundle deployment to roll-ups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeploymentState {
     /// Name in lists of deployments that are not ready.
     pub name: String,
-    /// Namespace and name of the cluster, `namespace/name`. Empty if unknown.
+    /// Namespace and name of the cluster, `namespace/name`. Empty if unknown. In the roll-up of a
+    /// Cluster: the owner, `GitRepo/namespace/name` or `HelmOp/namespace/name`.
     pub cluster: String,
     /// The state.
     pub state: State,
@@ -26,7 +32,7 @@ pub struct DeploymentState {
 }
 
 impl DeploymentState {
-    /// Returns the contribution of a deployment to its GitRepo, HelmOp or Cluster. The entry has the
+    /// Returns the contribution of a deployment to its GitRepo or HelmOp. The entry has the
     /// deployment's name.
     #[must_use]
     pub fn of(deployment: &BundleDeployment) -> Self {
@@ -35,6 +41,15 @@ impl DeploymentState {
             name: deployment.metadata.name.clone().unwrap_or_default(),
             cluster: cluster_of(deployment),
             ..Self::with_id(deployment, wanted)
+        }
+    }
+
+    /// Returns the contribution of a deployment to its Cluster. The entry has the deployment's name.
+    #[must_use]
+    pub fn of_member(deployment: &BundleDeployment) -> Self {
+        Self {
+            cluster: owner_of(deployment),
+            ..Self::of(deployment)
         }
     }
 
@@ -87,6 +102,24 @@ fn cluster_of(deployment: &BundleDeployment) -> String {
     match (label(labels::CLUSTER_NAMESPACE), label(labels::CLUSTER)) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
         _ => String::new(),
+    }
+}
+
+/// Returns the GitRepo or HelmOp of a deployment.
+fn owner_of(deployment: &BundleDeployment) -> String {
+    let labels = deployment.metadata.labels.as_ref();
+    let label = |key: &str| {
+        labels
+            .and_then(|labels| labels.get(key))
+            .filter(|it| !it.is_empty())
+    };
+    let Some(namespace) = label(labels::BUNDLE_NAMESPACE) else {
+        return String::new();
+    };
+    match (label(labels::REPO_NAME), label(labels::HELM_OP_NAME)) {
+        (Some(repo), _) => format!("{GIT_REPO}{namespace}/{repo}"),
+        (None, Some(helm_op)) => format!("{HELM_OP}{namespace}/{helm_op}"),
+        (None, None) => String::new(),
     }
 }
 

@@ -158,6 +158,31 @@ fn group_lists_at_most_ten_clusters() {
     assert_eq!(status.display.state, "NotReady");
 }
 
+#[test]
+fn git_repo_of_a_cluster_is_ready_if_all_its_deployments_are_ready() {
+    let member = |repo: &str, ready: bool| {
+        let mut member = deployment("a", "a", "a", ready, true);
+        let labels = [("repo-name", repo), ("bundle-namespace", "ns")];
+        let labels =
+            labels.map(|(key, value)| (format!("fleet.cattle.io/{key}"), value.to_owned()));
+        member.metadata.labels = Some(labels.into());
+        DeploymentState::of_member(&member)
+    };
+    let mut aggregate = Aggregate::default();
+    aggregate.set("1", member("a", true));
+    aggregate.set("2", member("a", false));
+    aggregate.set("3", member("b", true));
+    let mut status = FleetClusterStatus::default();
+    aggregate.write_cluster_status(&mut status, "now");
+    assert_eq!(
+        (status.ready_git_repos, status.desired_ready_git_repos),
+        (1, 2)
+    );
+    assert_eq!(status.display.ready_bundles, "2/3");
+    assert_eq!(status.display.state, "WaitCheckIn");
+    assert_eq!(status.conditions[0].status, "False");
+}
+
 #[derive(Clone, Debug)]
 enum Change {
     Set(u8, u8, u8),
