@@ -28,7 +28,9 @@ pub struct Args {
 impl Args {
     /// Returns the path of the program that renders charts.
     pub fn renderer(&self) -> PathBuf {
-        self.renderer.clone().unwrap_or_else(renderer_beside_program)
+        self.renderer
+            .clone()
+            .unwrap_or_else(renderer_beside_program)
     }
 }
 

@@ -25,8 +25,8 @@ use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
 use drover_deploy::watch::Kinds;
 use drover_reconcile::{Backoff, Controller, LeaderGate, Metrics, Options, Runtime, Trigger};
 use futures::TryStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio_util::sync::CancellationToken;
 
@@ -46,17 +46,17 @@ const DEFAULT_NAMESPACE: &str = "default";
 
 /// The clients and names of one replica.
 #[derive(Clone)]
-pub struct GitopsOptions {
+pub(crate) struct GitopsOptions {
     /// Client of the cluster with the agent's own account.
-    pub own: Client,
+    pub(crate) own: Client,
     /// Client of the cluster with the account that deploys bundles.
-    pub deployer: Client,
+    pub(crate) deployer: Client,
     /// Namespace of the agent.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Name of the replica.
-    pub replica: String,
+    pub(crate) replica: String,
     /// Path of the program that renders charts.
-    pub renderer: PathBuf,
+    pub(crate) renderer: PathBuf,
 }
 
 impl std::fmt::Debug for GitopsOptions {
@@ -68,7 +68,7 @@ impl std::fmt::Debug for GitopsOptions {
 }
 
 /// The deployment of bundles by one replica of the agent.
-pub struct Gitops {
+pub(crate) struct Gitops {
     hub: HubAccess<Store>,
     lease: Lease,
     deployer: Arc<Deployer>,
@@ -79,13 +79,19 @@ pub struct Gitops {
 
 impl std::fmt::Debug for Gitops {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gitops").field("hub", &self.hub).finish_non_exhaustive()
+        f.debug_struct("Gitops")
+            .field("hub", &self.hub)
+            .finish_non_exhaustive()
     }
 }
 
 impl Gitops {
     /// Creates the deployment of bundles.
-    pub fn new(options: GitopsOptions, hub: HubAccess<Store>, shutdown: CancellationToken) -> Self {
+    pub(crate) fn new(
+        options: GitopsOptions,
+        hub: HubAccess<Store>,
+        shutdown: CancellationToken,
+    ) -> Self {
         let cluster = Cluster::new(options.deployer);
         let renderer = Renderer::new(RendererSettings::new(options.renderer));
         let settings = Settings {
@@ -103,7 +109,7 @@ impl Gitops {
     }
 
     /// Deploys bundles while this replica has the Lease, until the shutdown.
-    pub async fn run(&self) {
+    pub(crate) async fn run(&self) {
         let running = async {
             loop {
                 let term = self.lease.acquire().await;
@@ -216,7 +222,9 @@ impl Gitops {
                 }
                 Ok(None) => return,
                 // The watcher continues after an error, with a backoff.
-                Err(error) => tracing::debug!(%error, "cannot watch the bundle deployments on the hub"),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot watch the bundle deployments on the hub")
+                }
             }
         }
     }

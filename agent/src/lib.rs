@@ -2,7 +2,7 @@
 //! `drover-agent-link` opens.
 
 pub mod args;
-mod gitops;
 mod endorse;
+mod gitops;
 pub mod status;
 pub mod wire;

@@ -14,8 +14,8 @@ use drover_api::agent::Lane;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
-use crate::gitops::{Gitops, GitopsOptions};
 use crate::endorse::{Endorser, ReportLane};
+use crate::gitops::{Gitops, GitopsOptions};
 use crate::status::StatusWriter;
 
 /// Runs the program until SIGTERM or SIGINT.
@@ -29,7 +29,13 @@ async fn run(args: &Args) -> Result<(), StartError> {
     let shutdown = CancellationToken::new();
     let name = program::replica_name(program);
     let renderer = (!args.no_gitops).then(|| args.renderer());
-    let mut replica = assemble(&config, &program.namespace, name, renderer, shutdown.clone())?;
+    let mut replica = assemble(
+        &config,
+        &program.namespace,
+        name,
+        renderer,
+        shutdown.clone(),
+    )?;
     program::configure(&mut replica.connection, program).await?;
     program::until_signal(replica.run(), &shutdown).await
 }
@@ -83,7 +89,9 @@ pub fn assemble(
     shutdown: CancellationToken,
 ) -> Result<Replica, StartError> {
     let (upstream, own) = program::clients(config)?;
-    Ok(assemble_on(upstream, own, namespace, name, renderer, shutdown))
+    Ok(assemble_on(
+        upstream, own, namespace, name, renderer, shutdown,
+    ))
 }
 
 /// Creates a replica of the agent for the API server `upstream`. The client `own` authenticates as

@@ -27,7 +27,10 @@ pub(super) async fn run(client: &Client, place: &HubPlace, namespace: &str) {
         let pause = match call("the status of the Fleet Cluster".to_owned(), patched).await {
             Ok(_) => INTERVAL,
             Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "cannot check in at the hub");
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot check in at the hub"
+                );
                 RETRY
             }
         };

@@ -26,10 +26,7 @@ const MAX_CACHED: usize = 1 << 20;
 #[derive(Debug, Error)]
 pub(super) enum ContentReadError {
     #[error("cannot read {object} from the hub")]
-    Hub {
-        object: String,
-        source: ClientError,
-    },
+    Hub { object: String, source: ClientError },
     #[error("the hub did not return {object} within {seconds} s", seconds = TIMEOUT.as_secs())]
     Timeout { object: String },
     #[error("the Content {name} on the hub is not valid")]
@@ -74,7 +71,9 @@ impl Contents {
         }
         let contents = Api::<Content>::all(self.client.clone());
         let content = call(format!("the Content {name}"), contents.get(name)).await?;
-        let data = content.content.ok_or_else(|| ContentReadError::Empty(name.to_owned()))?;
+        let data = content
+            .content
+            .ok_or_else(|| ContentReadError::Empty(name.to_owned()))?;
         let manifest = Manifest::decompress(&data.0, &content.sha256_sum, MAX_CONTENT);
         let manifest = manifest.map_err(|source| ContentReadError::Invalid {
             name: name.to_owned(),
@@ -97,11 +96,18 @@ impl Contents {
         if deployment.spec.values_hash.is_empty() {
             return Ok(None);
         }
-        let (namespace, name) = (deployment.namespace().unwrap_or_default(), deployment.name_any());
+        let (namespace, name) = (
+            deployment.namespace().unwrap_or_default(),
+            deployment.name_any(),
+        );
         let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
         let secret = call(format!("the Secret {name}"), secrets.get(&name)).await?;
         let data = secret.data.unwrap_or_default();
-        let entry = |key: &str| data.get(key).map(|bytes| bytes.0.as_slice()).unwrap_or_default();
+        let entry = |key: &str| {
+            data.get(key)
+                .map(|bytes| bytes.0.as_slice())
+                .unwrap_or_default()
+        };
         let (values, staged) = (entry("values"), entry("stagedValues"));
         if sha256_hex(&[values, staged].concat()) != deployment.spec.values_hash {
             return Err(ContentReadError::OtherValues(name));
@@ -110,7 +116,9 @@ impl Contents {
             return Ok(None);
         }
         let values = serde_json::from_slice(values);
-        values.map(Some).map_err(|source| ContentReadError::Values { name, source })
+        values
+            .map(Some)
+            .map_err(|source| ContentReadError::Values { name, source })
     }
 }
 

@@ -50,7 +50,9 @@ impl Deployments {
             let status = deployment.status.as_ref();
             let removed = Removed {
                 options: deployment.spec.options.clone(),
-                release: status.map(|status| status.release.clone()).unwrap_or_default(),
+                release: status
+                    .map(|status| status.release.clone())
+                    .unwrap_or_default(),
             };
             state.removed.insert(name.to_owned(), removed);
         }
@@ -59,7 +61,10 @@ impl Deployments {
     /// Removes the bundle deployments that are not in a complete list. Returns their names.
     pub(super) fn retain(&self, listed: &BTreeSet<String>) -> Vec<String> {
         let known: Vec<String> = self.0.lock().present.keys().cloned().collect();
-        let missing: Vec<String> = known.into_iter().filter(|name| !listed.contains(name)).collect();
+        let missing: Vec<String> = known
+            .into_iter()
+            .filter(|name| !listed.contains(name))
+            .collect();
         for name in &missing {
             self.remove(name);
         }
@@ -90,7 +95,10 @@ impl Deployments {
     /// Returns the names of the bundle deployments whose objects have this label.
     pub(super) fn with_label(&self, label: &str) -> Vec<String> {
         let state = self.0.lock();
-        let names = state.present.keys().filter(|name| label_value(name) == label);
+        let names = state
+            .present
+            .keys()
+            .filter(|name| label_value(name) == label);
         names.cloned().collect()
     }
 

@@ -61,7 +61,9 @@ impl Lease {
                             since: begin,
                         });
                     }
-                    let is_expired = seen.as_ref().is_some_and(|it| it.since.elapsed() > DURATION);
+                    let is_expired = seen
+                        .as_ref()
+                        .is_some_and(|it| it.since.elapsed() > DURATION);
                     if (self.may_take(&lease) || is_expired) && self.write(lease).await {
                         return Term(begin);
                     }
@@ -145,7 +147,11 @@ impl Lease {
             holder_identity: Some(self.replica.clone()),
             lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
             lease_transitions: Some(transitions),
-            acquire_time: if is_new { Some(now.clone()) } else { before.acquire_time.clone() },
+            acquire_time: if is_new {
+                Some(now.clone())
+            } else {
+                before.acquire_time.clone()
+            },
             renew_time: Some(now),
             ..before
         }
@@ -177,7 +183,11 @@ mod tests {
         let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
             Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no hub"))
         });
-        let own = Lease::new(Client::new(service, "default"), "drover-agent", "a".to_owned());
+        let own = Lease::new(
+            Client::new(service, "default"),
+            "drover-agent",
+            "a".to_owned(),
+        );
         for (holder, may_take, transitions) in [
             (None, true, 4),
             (Some(""), true, 4),

@@ -59,7 +59,9 @@ impl Reconciler for Reconcile {
             return Box::pin(self.deploy_and_observe(name, &deployment)).await;
         }
         if let Some(removed) = self.deployments.removed(name) {
-            let removing = self.deployer.remove(name, &removed.options, &removed.release);
+            let removing = self
+                .deployer
+                .remove(name, &removed.options, &removed.release);
             Box::pin(removing).await?;
             self.deployments.forget(name);
             self.set_kinds(name, BTreeSet::new()).await;
@@ -80,7 +82,14 @@ impl Reconcile {
         let mut after = before.clone();
         if !spec.deployment_id.is_empty() && !is_waiting && must_deploy(deployment, &before) {
             if let Some(missing) = self.missing_dependencies(deployment) {
-                set_condition(&mut after.conditions, "Deployed", "False", "WaitingForDependency", &missing, &now());
+                set_condition(
+                    &mut after.conditions,
+                    "Deployed",
+                    "False",
+                    "WaitingForDependency",
+                    &missing,
+                    &now(),
+                );
                 self.write(name, deployment, &before, after).await?;
                 return Ok(Action::requeue(DEPENDENCY));
             }
@@ -105,7 +114,11 @@ impl Reconcile {
             Err(error) => status::unobserved(after, error, &now()),
         };
         self.watch(name, &after).await;
-        let pause = if after.ready { OBSERVED_AGAIN } else { NOT_READY };
+        let pause = if after.ready {
+            OBSERVED_AGAIN
+        } else {
+            NOT_READY
+        };
         self.write(name, deployment, &before, after).await?;
         observed?;
         Ok(Action::requeue(pause))
@@ -121,7 +134,14 @@ impl Reconcile {
         let spec = &deployment.spec;
         let unread = |status: &BundleDeploymentStatus, error: ContentReadError| {
             let mut status = status.clone();
-            set_condition(&mut status.conditions, "Deployed", "False", "Error", &text(&error), &now());
+            set_condition(
+                &mut status.conditions,
+                "Deployed",
+                "False",
+                "Error",
+                &text(&error),
+                &now(),
+            );
             (status, BundleDeploymentError::from(error))
         };
         let files = self.contents.files(&spec.deployment_id).await;
@@ -159,7 +179,8 @@ impl Reconcile {
             .iter()
             .filter_map(|dependency| missing(dependency, &all))
             .collect();
-        (!missing.is_empty()).then(|| format!("dependent bundles are not ready: {}", missing.join(", ")))
+        (!missing.is_empty())
+            .then(|| format!("dependent bundles are not ready: {}", missing.join(", ")))
     }
 
     async fn watch(&self, name: &str, status: &BundleDeploymentStatus) {
@@ -198,7 +219,8 @@ impl Reconcile {
         let api = Api::<BundleDeployment>::namespaced(self.hub.clone(), &self.namespace);
         // A merge would keep omitted fields.
         let operations = json!([{ "op": "add", "path": "/status", "value": after }]);
-        let operations = serde_json::from_value(operations).expect("the operations are constant JSON");
+        let operations =
+            serde_json::from_value(operations).expect("the operations are constant JSON");
         let patch: Patch<()> = Patch::Json(operations);
         let params = PatchParams::default();
         let patched = api.patch_status(name, &params, &patch);
@@ -230,11 +252,17 @@ fn must_deploy(deployment: &BundleDeployment, status: &BundleDeploymentStatus) -
 /// Returns the name of a dependency that no bundle deployment satisfies, or of a bundle deployment that is
 /// not in an accepted state.
 fn missing(dependency: &BundleRef, all: &[Arc<BundleDeployment>]) -> Option<String> {
-    let selector = dependency.selector.as_ref().and_then(|selector| Selector::new(selector).ok());
+    let selector = dependency
+        .selector
+        .as_ref()
+        .and_then(|selector| Selector::new(selector).ok());
     let matches = |deployment: &&Arc<BundleDeployment>| {
         let labels = deployment.labels();
-        let has_name = dependency.name.is_empty() || labels.get(BUNDLE_NAME) == Some(&dependency.name);
-        let is_selected = selector.as_ref().is_none_or(|selector| selector.matches(labels));
+        let has_name =
+            dependency.name.is_empty() || labels.get(BUNDLE_NAME) == Some(&dependency.name);
+        let is_selected = selector
+            .as_ref()
+            .is_none_or(|selector| selector.matches(labels));
         has_name && is_selected
     };
     let is_accepted = |deployment: &Arc<BundleDeployment>| {
@@ -242,21 +270,37 @@ fn missing(dependency: &BundleRef, all: &[Arc<BundleDeployment>]) -> Option<Stri
         if dependency.accepted_states.is_empty() {
             return state.name() == "Ready";
         }
-        dependency.accepted_states.iter().any(|accepted| accepted == state.name())
+        dependency
+            .accepted_states
+            .iter()
+            .any(|accepted| accepted == state.name())
     };
     let mut found = all.iter().filter(matches).peekable();
     if found.peek().is_none() {
-        let name = if dependency.name.is_empty() { "no bundle with the labels" } else { &dependency.name };
+        let name = if dependency.name.is_empty() {
+            "no bundle with the labels"
+        } else {
+            &dependency.name
+        };
         return Some(name.to_owned());
     }
-    found.find(|deployment| !is_accepted(deployment)).map(|deployment| deployment.name_any())
+    found
+        .find(|deployment| !is_accepted(deployment))
+        .map(|deployment| deployment.name_any())
 }
 
 fn condition(status: &BundleDeploymentStatus, name: &str) -> String {
-    let found = status.conditions.iter().find(|condition| condition.type_ == name);
+    let found = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == name);
     found.map_or_else(String::new, |condition| {
         let is_shown = condition.message.is_empty();
-        let text = if is_shown { &condition.status } else { &condition.message };
+        let text = if is_shown {
+            &condition.status
+        } else {
+            &condition.message
+        };
         text.clone()
     })
 }

@@ -97,7 +97,14 @@ impl Cluster {
         self.shutdown = CancellationToken::new();
         let (upstream, own) = (self.agent_api.upstream(), self.agent_api.client(&self.name));
         let replica = format!("agent-{}", self.agents);
-        let mut agent = assemble_on(upstream, own, &self.name, replica, self.shutdown.clone());
+        let mut agent = assemble_on(
+            upstream,
+            own,
+            &self.name,
+            replica,
+            None,
+            self.shutdown.clone(),
+        );
         agent.connection.source = Some(self.address);
         agent.connection.proxy = Some(self.relay.proxy());
         let status = agent.connection.status.subscribe();

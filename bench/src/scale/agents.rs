@@ -200,6 +200,7 @@ fn assemble(upstream: &Upstream, stub: &Stub, name: &str) -> Replica {
         own,
         name,
         "bench".to_owned(),
+        None,
         CancellationToken::new(),
     )
 }

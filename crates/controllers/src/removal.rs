@@ -10,8 +10,9 @@ mod report;
 use std::time::Duration;
 
 use drover_api::agent::Lane;
-use drover_api::group::{DEPLOYER_ACCOUNT, 
-    ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
+use drover_api::group::{
+    ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER, DEPLOYER_ACCOUNT, NODE_AGENT_NAMESPACE,
+    NODE_REPORT_POLICY,
 };
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Token};

@@ -162,7 +162,7 @@ impl Bundles {
                 target,
                 namespace,
                 present,
-                released || step.release,
+                released || step.is_released(),
             ))
         });
         let results = writes.map(async |(cluster, target, namespace, present, is_released)| {

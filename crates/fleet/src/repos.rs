@@ -92,7 +92,8 @@ impl Repos {
         }
         self.states.reading(key);
         self.statuses.enqueue(key.clone());
-        let bundles = fetch::bundles(&self.fetcher, &source, repo, &commit).await?;
+        let bundles =
+            fetch::bundles(&self.fetcher, &source, repo, &commit, self.writer.of(key)).await?;
         self.writer.write(key, bundles).await?;
         self.states.read(key, repo, &commit);
         Ok(())

@@ -1,10 +1,8 @@
 //! Writes the status of Fleet Clusters and ClusterGroups, which sums up the bundle deployments.
 
-use std::collections::BTreeSet;
-
 use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
 use drover_api::fleet::{BundleDeployment, ClusterGroup, FleetCluster, FleetClusterStatus};
-use drover_gitops::states::{Aggregate, DeploymentState, GroupAggregate, State, ready_condition};
+use drover_gitops::states::{Aggregate, DeploymentState, GroupAggregate, ready_condition};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
@@ -15,7 +13,6 @@ use crate::bundles::groups::Groups;
 use crate::bundles::readable_names;
 use crate::mirror::Key;
 use crate::offline::{is_offline, last_seen};
-use crate::repos::owner;
 use crate::rights::Rights;
 use crate::world::World;
 use crate::writes::write_status;
@@ -35,45 +32,26 @@ impl ClusterStatuses {
     fn status(&self, cluster: &FleetCluster, namespace: &str) -> FleetClusterStatus {
         let mut status = cluster.status.clone().unwrap_or_default();
         let mut aggregate = Aggregate::default();
-        let (mut repos, mut not_ready) = (BTreeSet::new(), BTreeSet::new());
         for deployment in self.world.deployments.in_namespace(namespace) {
-            let state = DeploymentState::of(&deployment);
-            if let Some(repo) = self.repo(&deployment) {
-                if state.state != State::Ready {
-                    not_ready.insert(repo.clone());
-                }
-                repos.insert(repo);
-            }
-            aggregate.set(&deployment.name_any(), state);
+            aggregate.set(
+                &deployment.name_any(),
+                DeploymentState::of_member(&deployment),
+            );
         }
-        status.summary = aggregate.summary();
-        status.resource_counts = aggregate.resource_counts().clone();
-        status.desired_ready_git_repos = integer(repos.len());
-        status.ready_git_repos = integer(repos.len() - not_ready.len());
-        status.display.ready_bundles = aggregate.ready_text();
-        let offline = is_offline(cluster, Timestamp::now());
-        status.display.state = match (last_seen(cluster), offline) {
-            (None, _) => "WaitCheckIn".to_owned(),
-            (Some(_), true) => "Offline".to_owned(),
-            _ => aggregate
-                .state()
-                .map_or_else(String::new, |state| state.name().to_owned()),
-        };
-        let message = match last_seen(cluster) {
-            Some(seen) if offline => format!(
+        let now = now();
+        aggregate.write_cluster_status(&mut status, &now);
+        if let Some(seen) = last_seen(cluster)
+            && is_offline(cluster, Timestamp::now())
+        {
+            "Offline".clone_into(&mut status.display.state);
+            let message = format!(
                 "the agent has not checked in since {}; check the agent's pods and its connection to the \
                  server. Bundles are deployed after the next check-in",
                 seen.strftime("%Y-%m-%dT%H:%M:%SZ")
-            ),
-            _ => aggregate.ready_message("Bundle"),
-        };
-        ready_condition(&mut status.conditions, &message, &now());
+            );
+            ready_condition(&mut status.conditions, &message, &now);
+        }
         status
-    }
-
-    fn repo(&self, deployment: &BundleDeployment) -> Option<Key> {
-        let bundle = crate::bundles::bundle_of(deployment)?;
-        owner(&*self.world.bundles.get(&bundle)?)
     }
 }
 
@@ -153,8 +131,4 @@ pub(crate) fn cluster_of(deployment: &BundleDeployment) -> Option<Key> {
 /// Returns the current time for conditions.
 pub(crate) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn integer(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::node_agents::NodeAgents;
 use super::place::{ClusterFolder, write_private};
 use super::pods::{self, RunningPods};
+use drover_agent::args::renderer_beside_program;
 use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::import::import;
 
@@ -243,7 +244,13 @@ impl Agent {
 
     async fn run_agent(&self, stop: CancellationToken) {
         let name = "simulated".to_owned();
-        match drover_agent::wire::assemble(&self.config, AGENT_NAMESPACE, name, stop.clone()) {
+        match drover_agent::wire::assemble(
+            &self.config,
+            AGENT_NAMESPACE,
+            name,
+            Some(renderer_beside_program()),
+            stop.clone(),
+        ) {
             Ok(replica) => Box::pin(replica.run()).await,
             Err(error) => {
                 tracing::error!(%error, "failed to start the agent of a simulated cluster");

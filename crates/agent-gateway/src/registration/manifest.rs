@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 
 use drover_access::proof::PublicKey;
 use drover_api::agent::NodeClass;
-use drover_api::group::{AGENT_NAMESPACE, DEPLOYER_ACCOUNT, MANAGED_BY, MANAGED_BY_LABEL, NODE_AGENT_NAMESPACE};
+use drover_api::group::{
+    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, MANAGED_BY, MANAGED_BY_LABEL, NODE_AGENT_NAMESPACE,
+};
 use drover_api::ids::ClusterUid;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};

@@ -43,7 +43,10 @@ impl Deployer {
                 let annotation = |name: &str| {
                     let pointer = format!("/metadata/annotations/fleet.cattle.io~1{name}");
                     let value = release.chart.pointer(&pointer);
-                    value.and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+                    value
+                        .and_then(serde_json::Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
                 };
                 let deployment = annotation("bundle-id");
                 if deployment.is_empty() {

@@ -66,15 +66,12 @@ impl Statuses {
         }
         let mut status = self.current(key, bundle);
         plan.write_status(&mut status);
-        status.summary = aggregate.summary();
-        status.display.ready_clusters = aggregate.ready_text();
-        status.display.state = aggregate
-            .state()
-            .map_or_else(String::new, |it| it.name().to_owned());
+        let now = now();
+        aggregate.write_bundle_status(&mut status, &now);
         status.resources_sha256_sum = sha256.to_owned();
         status.observed_generation = bundle.metadata.generation.unwrap_or_default();
-        let message = match plan.stop.as_ref().filter(|stop| !stop.failed.is_empty()) {
-            Some(stop) => format!(
+        if let Some(stop) = plan.stop.as_ref().filter(|stop| !stop.failed.is_empty()) {
+            let message = format!(
                 "the rollout stopped at partition {:?}: {} clusters are unavailable, and the limit is {}; \
                  failed: {}; {}",
                 stop.partition,
@@ -82,10 +79,9 @@ impl Statuses {
                 stop.max_unavailable,
                 stop.failed.join(", "),
                 aggregate.ready_message("Cluster")
-            ),
-            None => aggregate.ready_message("Cluster"),
-        };
-        ready_condition(&mut status.conditions, &message, &now());
+            );
+            ready_condition(&mut status.conditions, &message, &now);
+        }
         self.write_if_changed(key, bundle, status).await
     }
 

@@ -52,7 +52,8 @@ impl BundleWriter {
         Ok(())
     }
 
-    fn of(&self, repo: &Key) -> Vec<Arc<Bundle>> {
+    /// Returns the bundles of a GitRepo on the hub.
+    pub(super) fn of(&self, repo: &Key) -> Vec<Arc<Bundle>> {
         let mut bundles = self.world.bundles.in_namespace(&repo.namespace);
         bundles.retain(|bundle| owner(bundle).as_ref() == Some(repo));
         bundles

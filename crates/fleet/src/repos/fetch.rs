@@ -1,12 +1,14 @@
 //! Reads the bundles of a commit.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::{Bundle, GitRepo};
 use drover_git::{Fetcher, GitError, Reference, Source};
 use drover_gitops::fleet_yaml::{Limits, ReadError, Tree, TreeError, read_repository};
 use drover_hub::HubError;
+use kube::ResourceExt as _;
 use thiserror::Error;
 
 use super::source::SourceError;
@@ -49,12 +51,13 @@ impl FetchError {
     }
 }
 
-/// Fetches a commit, and returns its bundles.
+/// Fetches a commit, and returns its bundles. `present` are the bundles of the GitRepo on the hub.
 pub(super) async fn bundles(
     fetcher: &Fetcher,
     source: &Source,
     repo: &GitRepo,
     commit: &str,
+    present: Vec<Arc<Bundle>>,
 ) -> Result<Vec<Bundle>, FetchError> {
     let reference = Reference::Commit(commit.to_owned());
     // A bundle can use files outside of its folder, so all files are necessary.
@@ -65,7 +68,7 @@ pub(super) async fn bundles(
     let mut repo = repo.clone();
     repo.status.get_or_insert_default().commit = checkout.commit;
     // Large repositories take several milliseconds.
-    let reading = tokio::task::spawn_blocking(move || read(&repo, files));
+    let reading = tokio::task::spawn_blocking(move || read(&repo, files, &present));
     reading
         .await
         .unwrap_or_else(|error| match error.try_into_panic() {
@@ -75,7 +78,11 @@ pub(super) async fn bundles(
         })
 }
 
-fn read(repo: &GitRepo, files: BTreeMap<String, Vec<u8>>) -> Result<Vec<Bundle>, FetchError> {
+fn read(
+    repo: &GitRepo,
+    files: BTreeMap<String, Vec<u8>>,
+    present: &[Arc<Bundle>],
+) -> Result<Vec<Bundle>, FetchError> {
     let limits = Limits::default();
     let tree = Tree::new(files, &limits)?;
     let drafts = read_repository(repo, &tree, &limits)?;
@@ -86,7 +93,11 @@ fn read(repo: &GitRepo, files: BTreeMap<String, Vec<u8>>) -> Result<Vec<Bundle>,
                 bundle: draft.name().to_owned(),
             });
         }
-        bundles.push(draft.finish(&BTreeMap::new())?);
+        let previous = present
+            .iter()
+            .find(|bundle| bundle.name_any() == draft.name());
+        let previous = previous.map_or(&[][..], |bundle| &bundle.spec.resources);
+        bundles.push(draft.finish(&BTreeMap::new(), previous)?);
     }
     Ok(bundles)
 }

@@ -7,7 +7,9 @@
 use drover_access::admission::RBAC;
 use drover_api::agent::Lane;
 use drover_api::group::{
-    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY, TUNNEL_NODES};
+    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
+    TUNNEL_NODES,
+};
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
