@@ -14,6 +14,7 @@ mod rights;
 mod rollups;
 mod templates;
 mod triggers;
+pub mod webhooks;
 mod world;
 mod writes;
 
@@ -32,6 +33,7 @@ use self::contents::{Collection, Contents};
 use self::repos::{RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
 use self::rollups::{ClusterStatuses, GroupStatuses};
+use self::webhooks::Webhooks;
 use self::world::World;
 
 pub use mirror::Key;
@@ -40,6 +42,8 @@ pub use mirror::Key;
 const CONCURRENCY: usize = 32;
 /// Pause after the reconciliation of a bundle. Merges the changes of many bundle deployments.
 const COOLDOWN: Duration = Duration::from_millis(200);
+/// Pause after a poll of a repository.
+const POLL_PAUSE: Duration = Duration::from_secs(2);
 /// Pause before and after a write of a status. A status is written at most every few seconds.
 const STATUS_DELAY: Duration = Duration::from_secs(1);
 
@@ -49,6 +53,8 @@ pub struct Gitops {
     runtime: Runtime,
     fetcher: Arc<Fetcher>,
     world: World,
+    states: RepoStates,
+    repos: Trigger<Key>,
 }
 
 impl std::fmt::Debug for Gitops {
@@ -113,12 +119,27 @@ impl Statuses {
 impl Gitops {
     /// Creates the controllers. [`Self::run`] starts the controllers.
     pub fn new(hub: Hub, runtime: Runtime, fetcher: Fetcher) -> Self {
+        let repos = runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            timeout: Some(Duration::from_mins(10)),
+            // Webhooks can request many polls.
+            cooldown: POLL_PAUSE,
+            ..Options::new("git-repos")
+        });
         Self {
             hub,
             runtime,
             fetcher: Arc::new(fetcher),
             world: World::new(),
+            states: RepoStates::default(),
+            repos,
         }
+    }
+
+    /// Returns the state of the route for webhooks.
+    pub fn webhooks(&self) -> Webhooks {
+        let (client, world) = (self.hub.client(), self.world.clone());
+        Webhooks::new(client, world, self.states.clone(), self.repos.clone())
     }
 
     /// Runs all controllers until the runtime stops. Controllers act only while this server is the
@@ -139,7 +160,7 @@ impl Gitops {
         let (runtime, client) = (&self.runtime, self.hub.client());
         let (world, rights) = (self.world.clone(), Rights::new(client.clone()));
         let contents = Contents::new(client.clone(), world.clone());
-        let states = RepoStates::default();
+        let states = self.states.clone();
         let statuses = Statuses::new(runtime);
         statuses.connect(&world);
         let repo_statuses = RepoStatuses {
@@ -161,7 +182,7 @@ impl Gitops {
             namespaces::run(client, runtime),
             runtime.run(self.clusters(rights.clone())),
             runtime.run(self.bundles(contents.clone(), rights)),
-            runtime.run(self.repos(states, statuses.repos.clone())),
+            runtime.run(self.repos(statuses.repos.clone())),
             runtime.run(
                 Controller::new(statuses.repos, repo_statuses)
                     .at_start(move || keys(&repos.git_repos.all()))
@@ -178,12 +199,8 @@ impl Gitops {
         );
     }
 
-    fn repos(&self, states: RepoStates, statuses: Trigger<Key>) -> Controller<Repos> {
-        let trigger = self.runtime.trigger(Options {
-            concurrency: CONCURRENCY,
-            timeout: Some(Duration::from_mins(10)),
-            ..Options::new("git-repos")
-        });
+    fn repos(&self, statuses: Trigger<Key>) -> Controller<Repos> {
+        let (trigger, states) = (self.repos.clone(), self.states.clone());
         let enqueue = trigger.clone();
         self.world.git_repos.listen(move |change| {
             let spec = |it: &Option<Arc<GitRepo>>| it.as_ref().map(|it| it.metadata.generation);

@@ -9,13 +9,15 @@ use utoipa::openapi::OpenApi;
 
 use crate::telemetry;
 
-/// Routes outside the REST API. The handlers are in the UI, in the hub's admission, in the git
-/// hosting and in the proxy.
-const OTHER_ROUTES: [Route; 7] = [
+/// Routes outside the REST API. The handlers are in the UI, in the hub's admission, in the GitOps
+/// controllers, in the git hosting and in the proxy.
+const OTHER_ROUTES: [Route; 8] = [
     other(Method::GET, "/", Right::Anyone),
     other(Method::GET, "/assets/{name}", Right::Anyone),
     // The last segment of the path is a secret that only the hub has.
     other(Method::POST, "/hub/admission/{name}", Right::Anyone),
+    // A Secret of a GitRepo can require a signature.
+    other(Method::POST, "/v1/webhooks/git", Right::Anyone),
     // Global roles of a user, or ClusterRoles of a service account of the hub.
     other(Method::GET, "/git/{repo}/info/refs", Right::Role),
     other(Method::POST, "/git/{repo}/git-upload-pack", Right::Role),

@@ -126,6 +126,7 @@ pub(super) fn build(
     base.spawn(controllers.run());
     let fetcher = Fetcher::new(options.git.clone());
     let gitops = Gitops::new(base.hub.clone(), base.runtime.clone(), fetcher);
+    let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
     base.spawn(gitops.run());
     let proxy = new_proxy(
         base,
@@ -146,6 +147,7 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
+        .merge(webhooks)
         .merge(git)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
