@@ -107,7 +107,8 @@ pub const SUITES: &[Suite] = &[
         after: &["libraries"],
         resources: &[Build],
         recorded: Recorded { warm: 5, cold: 800 },
-        command: "\"$CARGO_TARGET_DIR/debug/xtask\" kubernetes build",
+        command: "\"$CARGO_TARGET_DIR/debug/xtask\" kubernetes build; \
+                  \"$CARGO_TARGET_DIR/debug/xtask\" renderer --folder \"$CARGO_TARGET_DIR/debug\"",
         ..BUILD
     },
     Suite {
@@ -321,6 +322,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "demo",
+        after: &["build", "go-programs"],
         cpu: 80,
         recorded: Recorded::always(20),
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" demo --once --port 0 --folder \"$(mktemp -d)\"",

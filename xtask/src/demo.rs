@@ -1,8 +1,10 @@
 //! The recipe `xtask demo` (`make run`): runs the server on its embedded hub, with simulated
 //! clusters. A folder contains the state across runs.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -131,7 +133,7 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
         .iter()
         .filter_map(|cluster| cluster["name"].as_str())
         .next_back();
-    let mut kubectl = String::new();
+    let (mut kubectl, mut git) = (String::new(), String::new());
     if let Some(cluster) = first {
         let file = server.folder().join("kubeconfig").display().to_string();
         let words = ["--credential", "token", "--output-file", &file];
@@ -144,8 +146,8 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
                export KUBECONFIG={file}\n  \
                kubectl get pods -A\n\n"
         );
+        git = git_steps(server, &file).await?;
     }
-    let git = git_steps(server).await?;
     Ok(format!(
         "\nDrover runs at {url}  (user admin, password {password})\n\n{list}\n{kubectl}{git}\
          drover, after logging in:\n  \
@@ -162,41 +164,60 @@ async fn instructions(server: &DemoServer) -> Result<String, DemoError> {
 
 /// Returns three commands: clone the example repository, push a change, and watch the bundles. The
 /// folder of the demo receives a kubeconfig of the hub and the certificate authority for git.
-async fn git_steps(server: &DemoServer) -> Result<String, DemoError> {
-    let command = server.command_line();
-    let file = server.folder().join("hub-kubeconfig");
-    let hub = file.display().to_string();
-    let _ = std::fs::remove_file(&file);
-    let words = ["local", "--credential", "token", "--output-file", &hub];
-    command
-        .run(["cluster", "kubeconfig"].into_iter().chain(words))
-        .await?;
-    let authority = server.folder().join("ca.crt");
-    let kubeconfig = std::fs::read_to_string(&file).unwrap_or_default();
-    std::fs::write(&authority, authority_of(&kubeconfig)).map_err(DemoError::System)?;
+/// `kubeconfig` is the kubeconfig of a cluster.
+async fn git_steps(server: &DemoServer, kubeconfig: &str) -> Result<String, DemoError> {
     let words = ["--description", "make run", "--output", "json"];
-    let created = command
-        .run(["token", "create"].into_iter().chain(words))
-        .await?;
+    let words = ["token", "create"].into_iter().chain(words);
+    let created = server.command_line().run(words).await?;
     let token: serde_json::Value = serde_json::from_str(&created.stdout).unwrap_or_default();
     let token = token["token"].as_str().unwrap_or("TOKEN");
-    let url = server.url();
+    let kubeconfig = std::fs::read_to_string(kubeconfig).map_err(DemoError::System)?;
+    let encoded = authority_of(&kubeconfig);
+    let (url, folder) = (server.url(), server.folder());
+    let (authority, hub) = (folder.join("ca.crt"), folder.join("hub-kubeconfig"));
+    let pem = STANDARD.decode(encoded).unwrap_or_default();
+    write_private(&authority, &pem)?;
+    let config = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "hub",
+        "contexts": [{ "name": "hub", "context": { "cluster": "hub", "user": "hub" } }],
+        "clusters": [{ "name": "hub", "cluster": {
+            "server": format!("{url}/k8s/clusters/local"),
+            "certificate-authority-data": encoded,
+        } }],
+        "users": [{ "name": "hub", "user": { "token": token } }],
+    });
+    write_private(&hub, config.to_string().as_bytes())?;
     let url = url.replace("https://", &format!("https://git:{token}@"));
-    let trust = format!("-c http.sslCAInfo={}", authority.display());
     Ok(format!(
         "git: push a change of the example repository, and watch all clusters receive the change:\n  \
-           git {trust} clone {trust} {url}/git/example.git && cd example\n  \
+           export GIT_SSL_CAINFO={authority} && git clone {url}/git/example.git && cd example\n  \
            sed -i s/Hello/Bonjour/ plain/configmap.yaml && git commit -am Bonjour && git push\n  \
-           kubectl --kubeconfig {hub} get bundles -A -w\n\n"
+           kubectl --kubeconfig {hub} get bundles -A -w\n\n",
+        authority = authority.display(),
+        hub = hub.display(),
     ))
 }
 
-/// Returns the certificate authority in a kubeconfig, as PEM.
-fn authority_of(kubeconfig: &str) -> Vec<u8> {
-    let mut lines = kubeconfig.lines();
-    let value = lines.find_map(|line| line.trim().strip_prefix("certificate-authority-data:"));
-    let value = value.unwrap_or_default().trim().trim_matches('"');
-    STANDARD.decode(value).unwrap_or_default()
+/// Replaces a file that only the owner can read.
+fn write_private(path: &Path, content: &[u8]) -> Result<(), DemoError> {
+    let _ = std::fs::remove_file(path);
+    let opened = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    let written = opened.and_then(|mut file| file.write_all(content));
+    written.map_err(DemoError::System)
+}
+
+/// Returns the certificate authority in a kubeconfig, in base64.
+fn authority_of(kubeconfig: &str) -> &str {
+    // The beginning of a PEM certificate in base64. The value can be on a line of its own.
+    let mut words = kubeconfig.split_whitespace();
+    let value = words.find(|word| word.starts_with("LS0tLS1CRUdJTi"));
+    value.unwrap_or_default()
 }
 
 fn default_folder() -> Option<PathBuf> {

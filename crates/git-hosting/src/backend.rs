@@ -55,7 +55,7 @@ impl Default for Limits {
             requests_per_caller: 4,
             wait: Duration::from_secs(10),
             body_bytes: 256 << 20,
-            idle: Duration::from_secs(60),
+            idle: Duration::from_mins(1),
             total: Duration::from_mins(15),
             cpu_seconds: 300,
             file_bytes: 1 << 30,

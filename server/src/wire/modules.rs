@@ -109,12 +109,7 @@ pub(super) fn build(
         notices.clone(),
     );
     let repositories = repositories(&options.hub)?;
-    if let Some(demo) = options.demo.clone() {
-        let (hub, registration) = (base.hub.clone(), registration.clone());
-        let repositories = repositories.clone();
-        let demo = demo::run(demo, hub, registration, repositories, base.stop.clone());
-        base.spawn(when_leading(base, demo));
-    }
+    run_demo(base, options, &registration, repositories.clone());
     let agents = registration::router(registration);
     let controllers = Controllers::new(
         base.hub.clone(),
@@ -158,6 +153,21 @@ pub(super) fn build(
         .layer(Extension(policy));
     let (leadership, hsts) = (base.leadership.clone(), Hsts::with(certificate));
     Ok(Gate::new(proxy, routes, leadership, hsts))
+}
+
+/// Starts the simulated clusters and the example repository when this server becomes the leader.
+fn run_demo(
+    base: &Base,
+    options: &ServerOptions,
+    registration: &RegistrationState,
+    repositories: Option<Repositories>,
+) {
+    let Some(demo) = options.demo.clone() else {
+        return;
+    };
+    let (hub, registration) = (base.hub.clone(), registration.clone());
+    let demo = demo::run(demo, hub, registration, repositories, base.stop.clone());
+    base.spawn(when_leading(base, demo));
 }
 
 /// Opens the git repositories in the data folder of an embedded hub. A server with an external hub

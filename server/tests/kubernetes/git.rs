@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use crate::place::TestHub;
 use crate::server::{Server, client, token};
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// A git client with an empty home folder.
 struct Client {
