@@ -4,6 +4,7 @@
 mod access;
 mod connection;
 mod endpoint;
+mod gitops;
 mod joining;
 mod keys;
 mod lanes;

@@ -30,14 +30,14 @@ use crate::server::{Server, client, token};
 const SOON: Duration = Duration::from_mins(1);
 
 /// A git client with an empty home folder.
-struct Client {
+pub(crate) struct Client {
     folder: TempDir,
     url: String,
 }
 
 impl Client {
     /// Creates a client that trusts the server.
-    fn new(server: &Server) -> Self {
+    pub(crate) fn new(server: &Server) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("ca.crt"), &server.trust).unwrap();
         let url = server.url.clone();
@@ -76,13 +76,13 @@ impl Client {
     }
 
     /// Runs git successfully. Returns its output.
-    async fn done(&self, folder: &Path, arguments: &[&str]) -> String {
+    pub(crate) async fn done(&self, folder: &Path, arguments: &[&str]) -> String {
         let output = self.git(folder, arguments).await;
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    async fn clone(&self, name: &str, token: &str, into: &str, options: &[&str]) -> PathBuf {
+    pub(crate) async fn clone(&self, name: &str, token: &str, into: &str, options: &[&str]) -> PathBuf {
         let (url, path) = (self.repository(name, token), self.path(into));
         let path_text = path.display().to_string();
         let arguments = ["-c", "protocol.version=2", "clone", "--quiet"];
@@ -92,7 +92,7 @@ impl Client {
         path
     }
 
-    async fn commit(&self, folder: &Path, file: &str, content: &[u8]) {
+    pub(crate) async fn commit(&self, folder: &Path, file: &str, content: &[u8]) {
         std::fs::write(folder.join(file), content).unwrap();
         self.done(folder, &["add", "."]).await;
         self.done(folder, &["commit", "--quiet", "--message=Change"])
@@ -116,7 +116,7 @@ async fn server() -> (TestHub, Server, Repositories) {
     (hub, server, repositories)
 }
 
-async fn api_token(server: &Server, session: &str) -> String {
+pub(crate) async fn api_token(server: &Server, session: &str) -> String {
     let body = json!({ "purpose": "Api" });
     token(&server.post("/v1/tokens", session, body).await.expect(201))
 }

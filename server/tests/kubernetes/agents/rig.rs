@@ -1,5 +1,6 @@
 //! A server with a hub, and a cluster with the import manifest.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,8 +68,13 @@ impl Rig {
 
     /// Starts a server on a new hub, and an empty cluster.
     pub(super) async fn with_cluster() -> (Self, SharedControlPlane) {
+        Self::with_cluster_on(TestHub::chosen().await).await
+    }
+
+    /// Starts a server on this hub, and an empty cluster.
+    pub(super) async fn with_cluster_on(hub: TestHub) -> (Self, SharedControlPlane) {
         drover_agent_link::program::install_crypto();
-        let (hub, cluster) = tokio::join!(TestHub::chosen(), control_plane("shop"));
+        let cluster = control_plane("shop").await;
         let server = Server::start(&hub).await;
         let admin = server.administrator().await;
         (Self::on(hub, server, admin), cluster)
@@ -186,7 +192,16 @@ pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
 
 /// Creates a replica without starting it.
 pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
-    assemble(config, NAMESPACE, name.to_owned(), CancellationToken::new()).unwrap()
+    let stop = CancellationToken::new();
+    assemble(config, NAMESPACE, name.to_owned(), None, stop).unwrap()
+}
+
+/// Starts a replica with the permissions of the import manifest that also deploys bundles.
+pub(super) async fn start_with_gitops(cluster: &ControlPlane, name: &str) -> Running {
+    let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
+    assert!(renderer.exists(), "run: cargo run -p xtask -- renderer --folder target/debug");
+    let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
+    run(assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap())
 }
 
 /// Starts a replica.
