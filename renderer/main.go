@@ -72,7 +72,7 @@ func answer(conn *connection, request request) response {
 		return response
 	case <-ctx.Done():
 		message := fmt.Sprintf("cannot finish the request within %s", timeout)
-		_ = conn.write(response{ID: request.ID, Error: message})
+		_ = conn.write(response{ID: request.ID, Error: message, Exiting: true})
 		os.Exit(exitTimeout)
 		return response{}
 	}

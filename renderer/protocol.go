@@ -22,8 +22,10 @@ type request struct {
 }
 
 type response struct {
-	ID       uint64          `json:"id"`
-	Error    string          `json:"error,omitempty"`
+	ID    uint64 `json:"id"`
+	Error string `json:"error,omitempty"`
+	// Exiting is true if the process ends after the response.
+	Exiting  bool            `json:"exiting,omitempty"`
 	Rendered *results        `json:"rendered,omitempty"`
 	Fetched  *fetched        `json:"fetched,omitempty"`
 	Patched  json.RawMessage `json:"patched,omitempty"`

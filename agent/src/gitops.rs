@@ -223,7 +223,7 @@ impl Gitops {
                 Ok(None) => return,
                 // The watcher continues after an error, with a backoff.
                 Err(error) => {
-                    tracing::debug!(%error, "cannot watch the bundle deployments on the hub")
+                    tracing::debug!(%error, "cannot watch the bundle deployments on the hub");
                 }
             }
         }

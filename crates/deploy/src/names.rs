@@ -61,12 +61,17 @@ fn limit(text: &str, length: usize) -> String {
 
 /// Returns the first digits of the MD5 hash. Fleet uses the hash in names, not for security.
 fn hash(text: &str, digits: usize) -> String {
-    let mut hex: String = md5(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let mut hex = hex(&md5(text.as_bytes()));
     hex.truncate(digits);
     hex
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 #[cfg(test)]

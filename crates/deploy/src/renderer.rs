@@ -188,9 +188,10 @@ impl Renderer {
         let mut slot = self.process.lock().await;
         // The slot is empty during the request. If the future is dropped in the middle of a frame,
         // the process ends with it.
-        let mut process = match slot.take() {
-            Some(running) if running.is_running() => running,
-            _ => Process::start(&self.settings)?,
+        let running = slot.take().and_then(Process::if_running);
+        let mut process = match running {
+            Some(process) => process,
+            None => Process::start(&self.settings)?,
         };
         let timeout = self.settings.timeout;
         let exchange = process.exchange(request, lookup);
@@ -198,9 +199,11 @@ impl Renderer {
             Ok(response) => response?,
             Err(_) => return Err(RenderError::Timeout(timeout)),
         };
-        *slot = Some(process);
+        if !response.exiting {
+            *slot = Some(process);
+            self.restart_idle_timer();
+        }
         drop(slot);
-        self.restart_idle_timer();
         if response.error.is_empty() {
             Ok(response)
         } else {

@@ -127,11 +127,7 @@ fn chart_file(helm: &HelmOptions) -> String {
 pub fn fetched_folder(helm: &HelmOptions) -> String {
     let source = format!("{}:{}:{}", helm.chart, helm.repo, helm.version);
     let hash = digest(&SHA256, source.as_bytes());
-    let hex: String = hash
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex = crate::names::hex(hash.as_ref());
     format!(".chart/{hex}/")
 }
 

@@ -92,7 +92,7 @@ impl Kinds {
                     Ok(None) => return,
                     // The watcher continues after an error, with a backoff.
                     Err(error) => {
-                        tracing::warn!(kind = name, %error, "failed to watch deployed objects")
+                        tracing::warn!(kind = name, %error, "failed to watch deployed objects");
                     }
                 }
             }

@@ -51,6 +51,10 @@ const CRATES: &[(&str, &[&str])] = &[
         &["drover-access", "drover-api", "drover-quantity"],
     ),
     (
+        "drover-deploy",
+        &["drover-api", "drover-apply", "drover-quantity"],
+    ),
+    (
         "drover-audit",
         &[
             "drover-access",

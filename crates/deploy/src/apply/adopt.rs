@@ -57,10 +57,10 @@ fn taken_over(managed: &Value) -> Option<Value> {
     let (mut union, mut kept, mut api_version, mut found) =
         (Map::new(), Vec::new(), String::new(), false);
     for entry in managed.as_array()? {
-        let manager = text(entry, "manager");
+        let writer = text(entry, "manager");
         let is_main = text(entry, "subresource").is_empty();
-        let is_own = manager == FIELD_MANAGER && text(entry, "operation") == "Apply";
-        if is_main && (is_own || is_replaced(&manager)) {
+        let is_own = writer == FIELD_MANAGER && text(entry, "operation") == "Apply";
+        if is_main && (is_own || is_replaced(&writer)) {
             found |= !is_own;
             api_version = text(entry, "apiVersion");
             if let Some(Value::Object(fields)) = entry.get("fieldsV1") {

@@ -106,12 +106,15 @@ impl Deployer {
 
 /// Describes the differences of a deployment.
 fn difference(spec: &BundleDeploymentSpec, report: &Report) -> String {
+    use std::fmt::Write as _;
     let mut text = spec.deployment_id.clone();
     for one in &report.modified {
-        text.push_str(&format!(
+        // Writing to a text cannot fail.
+        let _ = write!(
+            text,
             "\n{} {}/{} {} {} {}",
             one.kind, one.namespace, one.name, one.create, one.delete, one.patch
-        ));
+        );
     }
     text
 }

@@ -365,12 +365,12 @@ impl Run<'_> {
     async fn finish(&self, release: &mut Release) -> Result<(), DeployError> {
         let is_first = deployed(self.stored).is_none();
         release.info.status = Status::Deployed;
-        release.info.description = if is_first {
+        let description = if is_first {
             "Install complete"
         } else {
             "Upgrade complete"
-        }
-        .to_owned();
+        };
+        description.clone_into(&mut release.info.description);
         self.history.update(release).await?;
         let options = self.input.spec.options.helm.as_ref();
         let max = options.and_then(|helm| usize::try_from(helm.max_history).ok());

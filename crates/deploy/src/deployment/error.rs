@@ -33,7 +33,7 @@ pub enum DeployError {
     Release(#[from] ReleaseError),
     /// A hook failed.
     #[error(transparent)]
-    Hook(#[from] HookError),
+    Hook(Box<HookError>),
     /// A release record cannot be read or written.
     #[error(transparent)]
     History(#[from] HistoryError),
@@ -77,11 +77,17 @@ pub enum DeployError {
         /// Name of the release.
         name: String,
         /// The error of the upgrade.
-        source: Box<DeployError>,
+        source: Box<Self>,
     },
     /// The release does not exist.
     #[error("cannot read the release {0}: its record does not exist")]
     NoRelease(String),
+}
+
+impl From<HookError> for DeployError {
+    fn from(error: HookError) -> Self {
+        Self::Hook(Box::new(error))
+    }
 }
 
 impl DeployError {
@@ -96,7 +102,7 @@ impl DeployError {
             Self::Release(ReleaseError::Cluster(error)) | Self::Cluster(error) => {
                 is_rejected(error)
             }
-            Self::Hook(error) => !matches!(error, HookError::Cluster { .. }),
+            Self::Hook(error) => !matches!(**error, HookError::Cluster { .. }),
             Self::Record(error) | Self::History(HistoryError::Record(error)) => {
                 matches!(error, RecordError::TooLarge { .. })
             }

@@ -233,8 +233,7 @@ async fn values(
     namespace: &str,
 ) -> Result<Map<String, Value>, DeployError> {
     let mut merged = match (input.values, &helm.values) {
-        (Some(values), _) => values.clone(),
-        (None, Some(Value::Object(values))) => values.clone(),
+        (Some(values), _) | (None, Some(Value::Object(values))) => values.clone(),
         _ => Map::new(),
     };
     for source in &helm.values_from {

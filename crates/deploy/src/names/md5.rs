@@ -77,11 +77,7 @@ mod tests {
                 "57edf4a22be3c955ac49da2e2107b67a",
             ),
         ] {
-            let hex: String = md5(text.as_bytes())
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            assert_eq!(hex, expected, "{text}");
+            assert_eq!(crate::names::hex(&md5(text.as_bytes())), expected, "{text}");
         }
     }
 }

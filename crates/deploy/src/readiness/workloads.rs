@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::{Readiness, View, in_progress};
 
 pub(super) fn deployment(view: &View<'_>) -> Readiness {
-    if let Some(progress) = view.condition("Progressing") {
-        if progress.text("reason") == "ProgressDeadlineExceeded" {
-            return Readiness::Failed("Progress deadline exceeded".to_owned());
-        }
+    let progress = view.condition("Progressing");
+    if progress.is_some_and(|progress| progress.text("reason") == "ProgressDeadlineExceeded") {
+        return Readiness::Failed("Progress deadline exceeded".to_owned());
     }
     if let Some(failure) = view
         .condition("ReplicaFailure")

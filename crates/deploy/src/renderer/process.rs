@@ -96,9 +96,9 @@ impl Process {
         self.child.id()
     }
 
-    /// Returns false after the program's end has been observed.
-    pub(super) fn is_running(&self) -> bool {
-        self.child.id().is_some()
+    /// Returns `None` if the program has ended.
+    pub(super) fn if_running(mut self) -> Option<Self> {
+        matches!(self.child.try_wait(), Ok(None)).then_some(self)
     }
 
     /// Sends a request, answers the lookups, and returns the response.

@@ -211,6 +211,8 @@ pub(super) struct Patch<'a> {
 #[serde(default)]
 pub(super) struct Response {
     pub(super) error: String,
+    /// True if the process ends after the response.
+    pub(super) exiting: bool,
     pub(super) rendered: Option<Rendered>,
     pub(super) fetched: Option<Fetched>,
     pub(super) patched: Option<Value>,

@@ -1,6 +1,6 @@
 //! Deployment, observation, correction and removal of plain YAML.
 
-use drover_api::fleet::CorrectDrift;
+use drover_api::fleet::{BundleDeploymentStatus, CorrectDrift};
 use drover_deploy::apply::ReleaseError;
 use drover_deploy::deployment::{DeployError, status};
 use drover_deploy::object::DEPLOYMENT_LABEL;
@@ -29,7 +29,7 @@ async fn objects_are_applied_and_observed() {
         .unwrap();
     assert!(report.is_ready() && report.is_unmodified(), "{report:?}");
     assert_eq!((report.counts.ready, report.counts.desired_ready), (2, 2));
-    let deployed = status::deployed(Default::default(), &bundle.spec, &outcome, "t");
+    let deployed = status::deployed(BundleDeploymentStatus::default(), &bundle.spec, &outcome, "t");
     let observed = status::observed(deployed, &report, "t");
     assert!(observed.ready && observed.non_modified);
     assert_eq!(observed.release, "web/web:1");
@@ -180,14 +180,14 @@ async fn forced_namespace_rejects_cluster_scoped_objects() {
     let cluster = TestCluster::new().await;
     let mut bundle = Bundle::new(&[(
         "a.yaml",
-        "apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n",
     )]);
     bundle.spec.options.target_namespace = "web".to_owned();
     let error = cluster.deploy(&bundle).await.unwrap_err();
     assert!(
         error
             .to_string()
-            .starts_with("invalid cluster scoped object [name=n kind=Namespace apiVersion=v1]"),
+            .starts_with("invalid cluster scoped object [name=other kind=Namespace apiVersion=v1]"),
         "{error}"
     );
 }

@@ -20,7 +20,7 @@ async fn complete_job(cluster: &TestCluster) {
             {"type": "Complete", "status": "True"},
         ],
     }});
-    loop {
+    for _ in 0..400 {
         let patch = Patch::Merge(&status);
         if jobs
             .patch_status("web-migrate", &PatchParams::default(), &patch)
@@ -31,6 +31,7 @@ async fn complete_job(cluster: &TestCluster) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+    panic!("the hook's Job is not created");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use drover_api::fleet::{BundleDeploymentOptions, BundleDeploymentSpec, BundleResource};
 use drover_apiserver::access::Caller;
+use drover_apiserver::builtin::Kinds;
 use drover_apiserver::server::{ApiServer, Options};
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{DeployError, Deployer, Input, Outcome, Settings};
@@ -46,9 +47,9 @@ pub(crate) struct TestCluster {
 impl TestCluster {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let server = ApiServer::open(Options::new(folder.path().join("hub.db")))
-            .await
-            .unwrap();
+        let mut options = Options::new(folder.path().join("hub.db"));
+        options.kinds = Kinds::Cluster;
+        let server = ApiServer::open(options).await.unwrap();
         let end = CancellationToken::new();
         let running = (server.clone(), end.clone());
         tokio::spawn(async move { running.0.run(running.1).await });

@@ -2,7 +2,11 @@
 //!
 //! The tests need the program `drover-render`: `cargo run -p xtask -- renderer`.
 
+#[cfg(test)]
 mod bundles;
+#[cfg(test)]
 mod charts;
+#[cfg(test)]
 mod cluster;
+#[cfg(test)]
 mod rendering;
