@@ -14,7 +14,7 @@ use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE};
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
 use drover_gitops::ids::ContentError;
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
-use drover_gitops::targeting::{Group, Target, TargetError, mapping_applies};
+use drover_gitops::targeting::{Group, TargetError, mapping_applies};
 use drover_hub::{HubError, call};
 use drover_reconcile::{Action, Attempt, Reconciler};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use self::cache::{Compiled, Version, facts};
+use self::cache::{ClusterTarget, Compiled, Version, facts};
 use self::deployments::{Deployments, Desired};
 use self::groups::Groups;
 use self::status::Statuses;
@@ -145,7 +145,7 @@ impl Bundles {
     async fn write(
         &self,
         compiled: &Compiled,
-        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        targets: &[ClusterTarget],
         plan: &Plan,
         present: &BTreeMap<String, Arc<BundleDeployment>>,
     ) -> Result<(), BundleError> {
@@ -191,7 +191,7 @@ impl Bundles {
     /// Deletes the bundle deployments of clusters that the bundle no longer selects.
     async fn delete_others(
         &self,
-        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        targets: &[ClusterTarget],
         present: &BTreeMap<String, Arc<BundleDeployment>>,
     ) -> Result<(), BundleError> {
         let namespaces = targets
@@ -339,7 +339,7 @@ fn namespace_of(cluster: &FleetCluster) -> Option<&str> {
 /// Plans the next step of a rollout. Returns the plan and the number of offline clusters.
 fn plan(
     bundle: &Bundle,
-    targets: &[(Arc<FleetCluster>, Arc<Target>)],
+    targets: &[ClusterTarget],
     groups: &Groups,
     present: &BTreeMap<String, Arc<BundleDeployment>>,
 ) -> Result<(Plan, usize), RolloutError> {

@@ -156,9 +156,7 @@ pub(crate) fn owner(bundle: &Bundle) -> Option<Key> {
 /// Returns the interval of polls of a GitRepo.
 fn interval(repo: &GitRepo) -> Duration {
     let text = repo.spec.polling_interval.as_deref();
-    let interval = text
-        .and_then(|text| go_duration::parse(text))
-        .filter(|it| !it.is_zero());
+    let interval = text.and_then(go_duration::parse).filter(|it| !it.is_zero());
     interval.unwrap_or(INTERVAL)
 }
 

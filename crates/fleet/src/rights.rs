@@ -188,11 +188,11 @@ impl Rights {
         namespace: &str,
         name: &str,
         agent: &str,
-        rules: Vec<PolicyRule>,
+        permitted: Vec<PolicyRule>,
     ) -> Result<(), HubError> {
         let role = Role {
             metadata: metadata(name),
-            rules: Some(rules),
+            rules: Some(permitted),
         };
         let roles = Api::namespaced(self.client.clone(), namespace);
         apply("write a role of an agent", &roles, &role).await?;

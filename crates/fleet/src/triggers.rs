@@ -21,7 +21,9 @@ pub(crate) fn connect(world: &World, bundles: &Trigger<Key>) {
     world.deployments.listen(move |change| {
         let objects = [&change.before, &change.after].into_iter().flatten();
         let keys: BTreeSet<Key> = objects.filter_map(|it| bundle_of(it)).collect();
-        keys.into_iter().for_each(|key| enqueue.enqueue(key));
+        for key in keys {
+            enqueue.enqueue(key);
+        }
     });
     let (enqueue, seen) = (bundles.clone(), world.clone());
     world.clusters.listen(move |change| {

@@ -119,10 +119,7 @@ pub(super) fn build(
         base.runtime.clone(),
     );
     base.spawn(controllers.run());
-    let fetcher = Fetcher::new(options.git.clone());
-    let gitops = Gitops::new(base.hub.clone(), base.runtime.clone(), fetcher);
-    let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
-    base.spawn(gitops.run());
+    let webhooks = gitops(base, options);
     let proxy = new_proxy(
         base,
         &audit,
@@ -186,6 +183,15 @@ fn git_hosting(
 ) -> Router {
     let (hub, limits) = (base.hub.clone(), drover_git_hosting::Limits::default());
     drover_git_hosting::router(GitHosting::new(hub, authenticator, repositories, limits))
+}
+
+/// Starts the controllers of Fleet's kinds. Returns the route for webhooks of git servers.
+fn gitops(base: &Base, options: &ServerOptions) -> Router {
+    let fetcher = Fetcher::new(options.git.clone());
+    let gitops = Gitops::new(base.hub.clone(), base.runtime.clone(), fetcher);
+    let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
+    base.spawn(gitops.run());
+    webhooks
 }
 
 /// Returns the routes of the admission webhook for an external hub.

@@ -82,7 +82,13 @@ impl Client {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    pub(crate) async fn clone(&self, name: &str, token: &str, into: &str, options: &[&str]) -> PathBuf {
+    pub(crate) async fn clone(
+        &self,
+        name: &str,
+        token: &str,
+        into: &str,
+        options: &[&str],
+    ) -> PathBuf {
         let (url, path) = (self.repository(name, token), self.path(into));
         let path_text = path.display().to_string();
         let arguments = ["-c", "protocol.version=2", "clone", "--quiet"];

@@ -29,7 +29,12 @@ async fn objects_are_applied_and_observed() {
         .unwrap();
     assert!(report.is_ready() && report.is_unmodified(), "{report:?}");
     assert_eq!((report.counts.ready, report.counts.desired_ready), (2, 2));
-    let deployed = status::deployed(BundleDeploymentStatus::default(), &bundle.spec, &outcome, "t");
+    let deployed = status::deployed(
+        BundleDeploymentStatus::default(),
+        &bundle.spec,
+        &outcome,
+        "t",
+    );
     let observed = status::observed(deployed, &report, "t");
     assert!(observed.ready && observed.non_modified);
     assert_eq!(observed.release, "web/web:1");

@@ -13,6 +13,9 @@ use super::groups::Groups;
 use crate::mirror::Key;
 use crate::templates::GoTemplates;
 
+/// A cluster that a bundle selects, and its deployment.
+pub(super) type ClusterTarget = (Arc<FleetCluster>, Arc<Target>);
+
 /// The content and the targets of one version of a bundle.
 pub(super) struct Compiled {
     /// Version of the bundle.
@@ -73,7 +76,7 @@ impl Compiled {
         &mut self,
         clusters: &[Arc<FleetCluster>],
         groups: &Groups,
-    ) -> Result<Vec<(Arc<FleetCluster>, Arc<Target>)>, TargetError> {
+    ) -> Result<Vec<ClusterTarget>, TargetError> {
         let bundle = Arc::clone(&self.bundle);
         let targeting = Targeting::new(&bundle)?;
         let mut targets = BTreeMap::new();

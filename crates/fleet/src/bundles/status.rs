@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::{Bundle, BundleDeployment, BundleStatus, FleetCluster};
+use drover_api::fleet::{Bundle, BundleDeployment, BundleStatus};
 use drover_gitops::rollout::Plan;
 use drover_gitops::states::{Aggregate, DeploymentState, ready_condition};
-use drover_gitops::targeting::Target;
 use drover_hub::HubError;
 use kube::{Api, Client};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::cache::ClusterTarget;
 use super::namespace_of;
 use crate::mirror::Key;
 use crate::rollups::now;
@@ -52,7 +52,7 @@ impl Statuses {
         key: &Key,
         bundle: &Bundle,
         sha256: &str,
-        targets: &[(Arc<FleetCluster>, Arc<Target>)],
+        targets: &[ClusterTarget],
         plan: &Plan,
         present: &BTreeMap<String, Arc<BundleDeployment>>,
     ) -> Result<Option<Duration>, HubError> {
@@ -93,7 +93,7 @@ impl Statuses {
         message: &str,
     ) -> Result<(), HubError> {
         let mut status = self.current(key, bundle);
-        status.display.state = "ErrApplied".to_owned();
+        "ErrApplied".clone_into(&mut status.display.state);
         ready_condition(&mut status.conditions, message, &now());
         self.write_if_changed(key, bundle, status).await?;
         Ok(())

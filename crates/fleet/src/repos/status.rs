@@ -59,13 +59,13 @@ impl RepoStatuses {
             (Some(_), _) => "Failed",
             _ => "Current",
         };
-        status.git_job_status = job.to_owned();
+        job.clone_into(&mut status.git_job_status);
         if let Some(failure) = &state.failure {
-            status.base.display.state = "GitError".to_owned();
+            "GitError".clone_into(&mut status.base.display.state);
             status.base.display.message.clone_from(&failure.message);
             status.base.display.error = true;
         } else if state.is_reading {
-            status.base.display.state = "GitUpdating".to_owned();
+            "GitUpdating".clone_into(&mut status.base.display.state);
         }
         set_conditions(&mut status.base.conditions, &state, &aggregate);
         status

@@ -78,13 +78,22 @@ impl Rig {
 async fn wait_for_data(cluster: &ControlPlane, expected: Option<&[(&str, &str)]>) {
     let api = Api::<ConfigMap>::namespaced(cluster.client(), "shop");
     let expected = expected.map(|data| {
-        let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let data = data
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         data.collect::<BTreeMap<_, _>>()
     });
     eventually("the ConfigMap in the cluster", SOON, async || {
-        let found = api.get_opt("shop").await.map_err(|error| error.to_string())?;
+        let found = api
+            .get_opt("shop")
+            .await
+            .map_err(|error| error.to_string())?;
         let data = found.map(|found| found.data.unwrap_or_default());
-        if data == expected { Ok(()) } else { Err(format!("{data:?}")) }
+        if data == expected {
+            Ok(())
+        } else {
+            Err(format!("{data:?}"))
+        }
     })
     .await
     .unwrap();
@@ -104,14 +113,20 @@ async fn bundle_is_deployed_changed_and_removed(hub: TestHub) {
     let _agent = start_with_gitops(&cluster, "pod-0").await;
     let bundles = rig.fleet::<Bundle>();
     let files = json!([config_map(&json!({ "color": "red", "size": "5" }))]);
-    bundles.create(&PostParams::default(), &bundle(&files)).await.unwrap();
+    bundles
+        .create(&PostParams::default(), &bundle(&files))
+        .await
+        .unwrap();
     rig.wait_for_ready(1).await;
     wait_for_data(&cluster, Some(&[("color", "red"), ("size", "5")])).await;
 
     // A field that the new version does not have disappears.
     let files = json!([config_map(&json!({ "color": "blue" }))]);
     let patch = Patch::Merge(json!({ "spec": { "resources": files } }));
-    bundles.patch("shop", &PatchParams::default(), &patch).await.unwrap();
+    bundles
+        .patch("shop", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
     wait_for_data(&cluster, Some(&[("color", "blue")])).await;
     rig.wait_for_ready(1).await;
 
@@ -120,28 +135,48 @@ async fn bundle_is_deployed_changed_and_removed(hub: TestHub) {
     let deployment = rig.deployments().await.remove(0);
     let namespace = deployment.metadata.namespace.clone().unwrap();
     let roles = Api::<ClusterRole>::all(client.clone());
-    let role = roles.get(&format!("drover:fleet:contents:{namespace}")).await.unwrap();
+    let role = roles
+        .get(&format!("drover:fleet:contents:{namespace}"))
+        .await
+        .unwrap();
     let named = role.rules.unwrap().remove(0).resource_names.unwrap();
     let (content, _) = deployment.spec.deployment_id.split_once(':').unwrap();
     assert!(named.contains(&content.to_owned()), "{named:?}");
     let contents = Api::<Content>::all(client);
-    let contents = contents.list_metadata(&ListParams::default()).await.unwrap();
+    let contents = contents
+        .list_metadata(&ListParams::default())
+        .await
+        .unwrap();
     assert_eq!(contents.items.len(), 2);
 
     eventually("the status of the Fleet Cluster", SOON, async || {
         let found = rig.fleet::<FleetCluster>().get("shop").await.unwrap();
         let status = found.status.unwrap_or_default();
         let is_ready = status.display.ready_bundles == "1/1" && status.agent.last_seen.is_some();
-        if is_ready { Ok(()) } else { Err(format!("{status:?}")) }
+        if is_ready {
+            Ok(())
+        } else {
+            Err(format!("{status:?}"))
+        }
     })
     .await
     .unwrap();
 
-    bundles.delete("shop", &DeleteParams::default()).await.unwrap();
+    bundles
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
     wait_for_data(&cluster, None).await;
     eventually("the deletion of the bundle", SOON, async || {
-        let left = (bundles.get_opt("shop").await.unwrap(), rig.deployments().await);
-        if left == (None, vec![]) { Ok(()) } else { Err(format!("{left:?}")) }
+        let left = (
+            bundles.get_opt("shop").await.unwrap(),
+            rig.deployments().await,
+        );
+        if left == (None, vec![]) {
+            Ok(())
+        } else {
+            Err(format!("{left:?}"))
+        }
     })
     .await
     .unwrap();
@@ -162,10 +197,16 @@ async fn agent_removes_a_bundle_that_was_deleted_while_the_agent_did_not_run(hub
     let agent = start_with_gitops(&cluster, "pod-0").await;
     let bundles = rig.fleet::<Bundle>();
     let files = json!([config_map(&json!({ "color": "red" }))]);
-    bundles.create(&PostParams::default(), &bundle(&files)).await.unwrap();
+    bundles
+        .create(&PostParams::default(), &bundle(&files))
+        .await
+        .unwrap();
     rig.wait_for_ready(1).await;
     agent.terminate().await;
-    bundles.delete("shop", &DeleteParams::default()).await.unwrap();
+    bundles
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
     eventually("the deletion of the bundle deployment", SOON, async || {
         let left = rig.deployments().await.len();
         if left == 0 { Ok(()) } else { Err(left) }
@@ -184,7 +225,10 @@ const REPOSITORY: &[(&str, &str)] = &[
         "defaultNamespace: shop\nhelm:\n  releaseName: shop\n  values:\n    color: red\n    \
          cluster: \"${ .ClusterName }\"\n",
     ),
-    ("shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n"),
+    (
+        "shop/Chart.yaml",
+        "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+    ),
     (
         "shop/templates/shop.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shop\ndata:\n  color: {{ .Values.color }}\n  \
@@ -202,7 +246,10 @@ async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_report
         email: "ann@example.invalid",
         message: "Add the shop",
     };
-    repositories.create_with(&"shop".parse().unwrap(), Some(commit)).await.unwrap();
+    repositories
+        .create_with(&"shop".parse().unwrap(), Some(commit))
+        .await
+        .unwrap();
     let (rig, cluster) = Rig::with_cluster_on(hub).await;
     rig.join("shop", &cluster).await;
     let _agent = start_with_gitops(&cluster, "pod-0").await;
@@ -232,8 +279,12 @@ async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_report
     let client = Client::new(&rig.server);
     let folder = client.clone("shop", &token, "shop", &[]).await;
     let change = async |text: &str| {
-        client.commit(&folder, "shop/fleet.yaml", text.as_bytes()).await;
-        client.done(&folder, &["push", "--quiet", "origin", "main"]).await;
+        client
+            .commit(&folder, "shop/fleet.yaml", text.as_bytes())
+            .await;
+        client
+            .done(&folder, &["push", "--quiet", "origin", "main"])
+            .await;
     };
     let (_, before) = REPOSITORY[0];
     change(&before.replace("red", "blue")).await;
@@ -246,7 +297,9 @@ async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_report
         let mut conditions = status.base.conditions.iter();
         let stalled = conditions.find(|condition| condition.type_ == "Stalled");
         match stalled {
-            Some(found) if found.status == "True" && found.message.contains("shop/fleet.yaml") => Ok(()),
+            Some(found) if found.status == "True" && found.message.contains("shop/fleet.yaml") => {
+                Ok(())
+            }
             _ => Err(format!("{status:?}")),
         }
     })
@@ -254,7 +307,10 @@ async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_report
     .unwrap();
     wait_for_data(&cluster, Some(&[("cluster", "shop"), ("color", "blue")])).await;
 
-    repos.delete("shop", &DeleteParams::default()).await.unwrap();
+    repos
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
     wait_for_data(&cluster, None).await;
     rig.server.stop().await;
 }
