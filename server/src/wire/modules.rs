@@ -119,7 +119,6 @@ pub(super) fn build(
         base.runtime.clone(),
     );
     base.spawn(controllers.run());
-    let webhooks = gitops(base, options);
     let proxy = new_proxy(
         base,
         &audit,
@@ -139,7 +138,7 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
-        .merge(webhooks)
+        .merge(gitops(base, options))
         .merge(git)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
