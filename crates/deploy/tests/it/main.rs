@@ -9,4 +9,6 @@ mod charts;
 #[cfg(test)]
 mod cluster;
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod rendering;
