@@ -189,15 +189,22 @@ impl Renderer {
         // The slot is empty during the request. If the future is dropped in the middle of a frame,
         // the process ends with it.
         let running = slot.take().and_then(Process::if_running);
-        let mut process = match running {
-            Some(process) => process,
-            None => Process::start(&self.settings)?,
+        let reused = match running {
+            // The kernel can end the program while it is idle, so a failure is not the request's fault.
+            Some(mut process) => match self.exchange(&mut process, request, lookup).await {
+                Ok(response) => Some((process, response)),
+                Err(RenderError::Process(_)) => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
         };
-        let timeout = self.settings.timeout;
-        let exchange = process.exchange(request, lookup);
-        let response = match tokio::time::timeout(timeout + GRACE, exchange).await {
-            Ok(response) => response?,
-            Err(_) => return Err(RenderError::Timeout(timeout)),
+        let (process, response) = match reused {
+            Some(reused) => reused,
+            None => {
+                let mut process = Process::start(&self.settings)?;
+                let response = self.exchange(&mut process, request, lookup).await?;
+                (process, response)
+            }
         };
         if !response.exiting {
             *slot = Some(process);
@@ -208,6 +215,20 @@ impl Renderer {
             Ok(response)
         } else {
             Err(RenderError::Rejected(response.error))
+        }
+    }
+
+    async fn exchange(
+        &self,
+        process: &mut Process,
+        request: &Request<'_>,
+        lookup: &dyn Lookup,
+    ) -> Result<Response, RenderError> {
+        let timeout = self.settings.timeout;
+        let exchange = process.exchange(request, lookup);
+        match tokio::time::timeout(timeout + GRACE, exchange).await {
+            Ok(response) => Ok(response?),
+            Err(_) => Err(RenderError::Timeout(timeout)),
         }
     }
 

@@ -3,16 +3,13 @@
 
 mod cache;
 mod deployments;
-pub(crate) mod groups;
 mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE};
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
-use drover_gitops::ids::ContentError;
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
 use drover_gitops::targeting::{Group, TargetError, mapping_applies};
 use drover_hub::{HubError, call};
@@ -27,16 +24,14 @@ use thiserror::Error;
 
 use self::cache::{ClusterTarget, Compiled, Version, facts};
 use self::deployments::{Deployments, Desired};
-use self::groups::Groups;
 use self::status::Statuses;
-use crate::contents::{Contents, NewContent};
+use crate::contents::{Contents, ContentsError, NewContent};
+use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::offline::is_offline;
 use crate::rights::Rights;
 use crate::world::World;
 use crate::writes::merge;
-
-pub(crate) use self::deployments::readable_names;
 
 /// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle
 /// deployments.
@@ -57,8 +52,8 @@ pub(crate) enum BundleError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Rollout(#[from] RolloutError),
-    #[error("cannot compress the content of the bundle")]
-    Content(#[from] ContentError),
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
     #[error(
         "spec.valuesHash: the Secret {0} with the Helm values does not exist; apply the bundle again with \
          drover fleet apply"
@@ -414,13 +409,4 @@ impl Reconciler for Bundles {
     fn is_expected(&self, error: &BundleError) -> bool {
         matches!(error, BundleError::Hub(error) if error.is_conflict())
     }
-}
-
-/// Returns the key of the bundle of a bundle deployment.
-pub(crate) fn bundle_of(deployment: &BundleDeployment) -> Option<Key> {
-    let labels = deployment.labels();
-    Some(Key::new(
-        labels.get(BUNDLE_NAMESPACE)?,
-        labels.get(BUNDLE_NAME)?,
-    ))
 }

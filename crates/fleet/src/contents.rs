@@ -4,25 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::{self, BundleDeployment, Content};
-use drover_gitops::ids::Manifest;
+use drover_api::fleet::Content;
+use drover_gitops::ids::{ContentError, Manifest};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
+use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::bundles::BundleError;
 use crate::mirror::Key;
-use crate::world::World;
+use crate::world::{World, contents_of};
 use crate::writes::{create, delete};
 
 /// Time between two searches for unused Contents.
 const INTERVAL: Duration = Duration::from_mins(5);
 /// Time after which an unused Content is deleted. A rollout can still need the Content before.
 const UNUSED: Duration = Duration::from_mins(15);
+
+/// The reason why a Content does not exist.
+#[derive(Debug, Error)]
+pub(crate) enum ContentsError {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error("cannot compress the content of the bundle")]
+    Compress(#[from] ContentError),
+}
 
 /// The writer of Contents.
 #[derive(Clone)]
@@ -43,7 +52,7 @@ impl Contents {
     }
 
     /// Creates the Content with this name if it does not exist.
-    pub(crate) async fn ensure(&self, content: NewContent<'_>) -> Result<(), BundleError> {
+    pub(crate) async fn ensure(&self, content: NewContent<'_>) -> Result<(), ContentsError> {
         let NewContent {
             name,
             manifest,
@@ -70,7 +79,7 @@ impl Contents {
     /// Deletes Contents that have been unused for a time.
     async fn collect(&self) -> Result<(), HubError> {
         let deployments = self.world.deployments.all();
-        let used: BTreeSet<String> = deployments.iter().flat_map(|it| names(it)).collect();
+        let used: BTreeSet<String> = deployments.iter().flat_map(|it| contents_of(it)).collect();
         let now = Instant::now();
         let expired: Vec<String> = {
             let mut unused = self.unused.lock();
@@ -98,32 +107,6 @@ pub(crate) struct NewContent<'a> {
     pub(crate) manifest: &'a Manifest,
     /// SHA-256 of the manifest, in hexadecimal digits.
     pub(crate) sha256: &'a str,
-}
-
-/// Returns the names of the Contents that a bundle deployment names.
-pub(crate) fn names(deployment: &BundleDeployment) -> BTreeSet<String> {
-    let spec = &deployment.spec;
-    let applied = deployment
-        .status
-        .as_ref()
-        .map(|it| &*it.applied_deployment_id);
-    let ids = [
-        &*spec.deployment_id,
-        &*spec.staged_deployment_id,
-        applied.unwrap_or(""),
-    ];
-    let mut names: BTreeSet<String> = ids
-        .iter()
-        .filter_map(|id| id.split_once(':'))
-        .map(|(content, _)| content.to_owned())
-        .collect();
-    names.extend(
-        deployment
-            .labels()
-            .get(fleet::labels::CONTENT_NAME)
-            .cloned(),
-    );
-    names
 }
 
 /// The controller that deletes unused Contents.

@@ -6,6 +6,7 @@
 mod bundles;
 mod clusters;
 mod contents;
+mod groups;
 mod mirror;
 mod namespaces;
 mod offline;
@@ -95,7 +96,7 @@ impl Statuses {
                 if let Some(cluster) = rollups::cluster_of(deployment) {
                     clusters.enqueue(cluster);
                 }
-                let bundle = bundles::bundle_of(deployment);
+                let bundle = world::bundle_of(deployment);
                 let bundle = bundle.and_then(|bundle| seen.bundles.get(&bundle));
                 if let Some(repo) = bundle.and_then(|bundle| repos::owner(&bundle)) {
                     repos.enqueue(repo);
@@ -229,7 +230,7 @@ impl Gitops {
             let all = world.bundles.all();
             let bundles = all.iter().map(|bundle| Key::of(&**bundle));
             let deployments = world.deployments.all();
-            let orphans = deployments.iter().filter_map(|it| bundles::bundle_of(it));
+            let orphans = deployments.iter().filter_map(|it| world::bundle_of(it));
             let keys: std::collections::BTreeSet<Key> = bundles.chain(orphans).collect();
             keys.into_iter().collect()
         })

@@ -14,10 +14,11 @@ use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 
 use crate::mirror::Key;
+use crate::world::{World, contents_of};
 use crate::writes::{apply, delete};
 
 /// Name of the service account of a cluster's agent, of its roles and of their bindings.
@@ -205,6 +206,18 @@ impl Rights {
         apply("bind a role of an agent", &bindings, &binding).await?;
         Ok(())
     }
+}
+
+/// Returns the names that the bundle deployments of a namespace name.
+pub(crate) fn readable_names(world: &World, namespace: &str) -> Readable {
+    let mut readable = Readable::default();
+    for deployment in world.deployments.in_namespace(namespace) {
+        readable.contents.extend(contents_of(&deployment));
+        if !deployment.spec.values_hash.is_empty() {
+            readable.secrets.insert(deployment.name_any());
+        }
+    }
+    readable
 }
 
 /// Returns the name of the ClusterRole for the Contents of a cluster.

@@ -9,13 +9,12 @@ use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
 use std::time::Duration;
 
-use crate::bundles::groups::Groups;
-use crate::bundles::readable_names;
+use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::offline::{is_offline, last_seen};
-use crate::rights::Rights;
+use crate::rights::{Rights, readable_names};
 use crate::world::World;
-use crate::writes::write_status;
+use crate::writes::{now, write_status};
 
 /// Time between two looks at the last check-in of a cluster.
 const OFFLINE_CHECK: Duration = Duration::from_mins(2);
@@ -126,9 +125,4 @@ pub(crate) fn cluster_of(deployment: &BundleDeployment) -> Option<Key> {
         labels.get(CLUSTER_NAMESPACE)?,
         labels.get(CLUSTER)?,
     ))
-}
-
-/// Returns the current time for conditions.
-pub(crate) fn now() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

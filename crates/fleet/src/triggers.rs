@@ -7,9 +7,8 @@ use drover_api::fleet::FleetCluster;
 use drover_reconcile::Trigger;
 use kube::ResourceExt as _;
 
-use crate::bundles::bundle_of;
 use crate::mirror::{Change, Key};
-use crate::world::World;
+use crate::world::{World, bundle_of};
 
 /// Enqueues bundles after each change from now on.
 pub(crate) fn connect(world: &World, bundles: &Trigger<Key>) {

@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/git`: a git server reports a push, and the matching GitRepos poll at once.
+//! `POST /webhooks/git`: a git server reports a push, and the matching GitRepos poll at once.
 //!
 //! A request only starts a poll, so a repeated request changes nothing. The server never deploys the
 //! commit that a request names.
@@ -102,7 +102,7 @@ impl Webhooks {
 /// Returns the router with the route for webhooks.
 pub fn router(state: Webhooks) -> Router {
     Router::new()
-        .route("/v1/webhooks/git", post(receive))
+        .route("/webhooks/git", post(receive))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(state)
 }

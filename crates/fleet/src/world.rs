@@ -1,18 +1,18 @@
 //! The mirrors of all kinds that the controllers use.
 
+use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE, CONTENT_NAME};
 use drover_api::fleet::{
     Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, Content, FleetCluster, GitRepo,
 };
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::Client;
 use kube::api::ApiResource;
+use kube::{Client, ResourceExt as _};
 use parking_lot::RwLock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use crate::bundles::bundle_of;
 use crate::mirror::{Key, Mirror, Mirrored};
 
 /// The objects of Fleet's kinds in the last known state. Clones share the objects.
@@ -122,4 +122,34 @@ impl World {
 async fn follow<K: Mirrored>(client: &Client, mirror: &Mirror<K>, stop: &CancellationToken) {
     let resource = ApiResource::erase::<K>(&());
     reflect_into(client.clone(), resource, mirror.clone(), stop.clone()).await;
+}
+
+/// Returns the key of the bundle of a bundle deployment.
+pub(crate) fn bundle_of(deployment: &BundleDeployment) -> Option<Key> {
+    let labels = deployment.labels();
+    Some(Key::new(
+        labels.get(BUNDLE_NAMESPACE)?,
+        labels.get(BUNDLE_NAME)?,
+    ))
+}
+
+/// Returns the names of the Contents that a bundle deployment names.
+pub(crate) fn contents_of(deployment: &BundleDeployment) -> BTreeSet<String> {
+    let spec = &deployment.spec;
+    let applied = deployment
+        .status
+        .as_ref()
+        .map(|it| &*it.applied_deployment_id);
+    let ids = [
+        &*spec.deployment_id,
+        &*spec.staged_deployment_id,
+        applied.unwrap_or(""),
+    ];
+    let mut names: BTreeSet<String> = ids
+        .iter()
+        .filter_map(|id| id.split_once(':'))
+        .map(|(content, _)| content.to_owned())
+        .collect();
+    names.extend(deployment.labels().get(CONTENT_NAME).cloned());
+    names
 }

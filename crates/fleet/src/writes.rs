@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_hub::{HubError, call};
+use jiff::Timestamp;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde::Serialize;
@@ -125,6 +126,11 @@ fn parameters() -> PatchParams {
         field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
     }
+}
+
+/// Returns the current time for conditions.
+pub(crate) fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]

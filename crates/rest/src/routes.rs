@@ -17,7 +17,7 @@ const OTHER_ROUTES: [Route; 8] = [
     // The last segment of the path is a secret that only the hub has.
     other(Method::POST, "/hub/admission/{name}", Right::Anyone),
     // A Secret of a GitRepo can require a signature.
-    other(Method::POST, "/v1/webhooks/git", Right::Anyone),
+    other(Method::POST, "/webhooks/git", Right::Anyone),
     // Global roles of a user, or ClusterRoles of a service account of the hub.
     other(Method::GET, "/git/{repo}/info/refs", Right::Role),
     other(Method::POST, "/git/{repo}/git-upload-pack", Right::Role),

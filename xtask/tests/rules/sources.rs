@@ -213,6 +213,22 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
     ("crates/controllers/src/tunnel_nodes.rs", "managed cluster"),
     ("crates/controllers/src/upgrade.rs", "managed cluster"),
     (
+        "crates/fleet/src/bundles/deployments.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
+        "crates/fleet/src/clusters.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
+        "crates/fleet/src/repos/bundles.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
+        "crates/fleet/src/writes.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
         "crates/git-hosting/src/access.rs",
         "the hub stores no SubjectAccessReview",
     ),

@@ -170,7 +170,7 @@ mod tests {
         let bindings = expected.cluster_bindings.into_iter();
         let bindings = bindings.map(|binding| binding.metadata);
         found.extend(roles.chain(bindings).filter_map(|metadata| metadata.labels));
-        assert_eq!(found.len(), 7);
+        assert_eq!(found.len(), 8);
         for labels in found {
             assert_eq!(
                 labels.get(label).map(String::as_str),

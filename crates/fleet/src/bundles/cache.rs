@@ -9,7 +9,7 @@ use drover_gitops::ids::{Manifest, content_id};
 use drover_gitops::targeting::{ClusterFacts, Group, Target, TargetError, Targeting};
 use kube::ResourceExt as _;
 
-use super::groups::Groups;
+use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::templates::GoTemplates;
 

@@ -21,9 +21,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cache::facts;
-use crate::contents::names;
 use crate::mirror::Key;
-use crate::rights::{Readable, Rights};
+use crate::rights::{Readable, Rights, readable_names};
 use crate::world::World;
 use crate::writes::{apply, create, delete};
 use drover_api::group::SERVER_FIELD_MANAGER;
@@ -201,18 +200,6 @@ impl Deployments {
         apply("write the values of a bundle deployment", &secrets, &secret).await?;
         Ok(())
     }
-}
-
-/// Returns the names that the bundle deployments of a namespace name.
-pub(crate) fn readable_names(world: &World, namespace: &str) -> Readable {
-    let mut readable = Readable::default();
-    for deployment in world.deployments.in_namespace(namespace) {
-        readable.contents.extend(names(&deployment));
-        if !deployment.spec.values_hash.is_empty() {
-            readable.secrets.insert(deployment.name_any());
-        }
-    }
-    readable
 }
 
 /// Reports whether a bundle deployment has the desired IDs. The IDs are hashes of the options and their

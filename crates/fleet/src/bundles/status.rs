@@ -15,8 +15,7 @@ use tokio::time::Instant;
 use super::cache::ClusterTarget;
 use super::namespace_of;
 use crate::mirror::Key;
-use crate::rollups::now;
-use crate::writes::write_status;
+use crate::writes::{now, write_status};
 
 /// Minimum time between two writes of the status of one bundle.
 const INTERVAL: Duration = Duration::from_secs(2);

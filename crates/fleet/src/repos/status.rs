@@ -16,9 +16,8 @@ use std::sync::Arc;
 use super::owner;
 use super::state::{RepoState, States};
 use crate::mirror::Key;
-use crate::rollups::now;
 use crate::world::World;
-use crate::writes::write_status;
+use crate::writes::{now, write_status};
 
 /// Time after which the time of the last poll is written without another change.
 const POLL_TIME: Duration = Duration::from_mins(5);
