@@ -6,6 +6,7 @@
 mod bundles;
 mod clusters;
 mod contents;
+mod foreign;
 mod groups;
 mod mirror;
 mod namespaces;
@@ -149,8 +150,11 @@ impl Gitops {
         let stop = self.runtime.stop.clone();
         let client = self.hub.client();
         let controllers = async {
-            let synced = stop.run_until_cancelled(self.world.synced()).await;
-            if synced.is_some() {
+            let may_start = async {
+                foreign::absent(&client).await;
+                self.world.synced().await;
+            };
+            if stop.run_until_cancelled(may_start).await.is_some() {
                 self.run_controllers().await;
             }
         };

@@ -50,12 +50,39 @@ const EXEMPTIONS: Exemptions = Exemptions {
             "used when an agent requests a hub token, and no agent of this stage does",
         ),
         (
+            "delete fleet.cattle.io/contents everywhere",
+            "used 15 minutes after the last use of a content",
+        ),
+        (
+            "get configmaps known-hosts everywhere",
+            "used for repositories with SSH",
+        ),
+        (
             "patch events.k8s.io/events in default",
             "used when the same event of a Cluster repeats after a minute",
         ),
     ],
     // Users define these names, or the names are generated.
     not_limited_by_name: &[
+        ("fleet.cattle.io/bundles", "users choose the name"),
+        ("fleet.cattle.io/bundles/status", "users choose the name"),
+        (
+            "fleet.cattle.io/bundledeployments",
+            "the name is the name of the Bundle",
+        ),
+        (
+            "fleet.cattle.io/clusters",
+            "the name is the name of the Cluster",
+        ),
+        (
+            "fleet.cattle.io/clusters/status",
+            "the name is the name of the Cluster",
+        ),
+        ("fleet.cattle.io/clustergroups/status", "users choose the name"),
+        ("fleet.cattle.io/gitrepos/status", "users choose the name"),
+        ("fleet.cattle.io/contents", "the name is a hash"),
+        ("namespaces", "the name contains the name of the Cluster"),
+        ("serviceaccounts", "the namespace contains the name of the Cluster"),
         (
             "rbac.authorization.k8s.io/clusterroles",
             "the name contains the UID of the role",
@@ -156,6 +183,7 @@ async fn cause_remaining_requests(installed: &mut Installed) {
         installed.drover(line).await.unwrap();
     }
     wait_for_token_conditions(installed).await;
+    deploy_a_bundle(installed).await;
     bindings(installed).await;
     roles_on_the_hub(installed).await;
     members(installed).await;
@@ -178,6 +206,51 @@ async fn cause_remaining_requests(installed: &mut Installed) {
             .status
             .success()
     );
+}
+
+/// Deploys a bundle with Helm values, and changes and deletes the bundle.
+async fn deploy_a_bundle(installed: &Installed) {
+    let of_fleet = |kind: &str, spec: Value| {
+        json!({
+            "apiVersion": "fleet.cattle.io/v1alpha1", "kind": kind,
+            "metadata": { "name": "shop", "namespace": "fleet-default" }, "spec": spec,
+        })
+    };
+    let bundle = |size: u32| {
+        let chart = "apiVersion: v2\nname: shop\nversion: 1.0.0\n";
+        let resources = json!([{ "name": "Chart.yaml", "content": chart }]);
+        let spec = json!({
+            "helm": { "values": { "size": size } }, "resources": resources,
+            "targets": [{ "clusterSelector": {} }],
+        });
+        of_fleet("Bundle", spec)
+    };
+    let group = of_fleet("ClusterGroup", json!({ "selector": {} }));
+    let repo = of_fleet("GitRepo", json!({ "repo": "https://127.0.0.1:1/shop.git" }));
+    apply(installed, &[group, repo, bundle(1)]).await;
+    let deployed = "-A get bundledeployments -l fleet.cattle.io/bundle-name=shop -o name";
+    soon_prints(installed, deployed, "shop").await;
+    apply(installed, &[bundle(2)]).await;
+    let status = "-n fleet-default get clustergroup,gitrepo shop -o jsonpath={.items[*].status}";
+    soon_prints(installed, status, "GitPolling").await;
+    let stage = "-A get secrets -o jsonpath={.items[?(@.metadata.name==\"shop\")].data.values}";
+    // {"size":2} in base64.
+    soon_prints(installed, stage, "eyJzaXplIjoyfQ==").await;
+    for kind in ["bundle", "gitrepo", "clustergroup"] {
+        let line = format!("-n fleet-default delete {kind} shop --timeout=1m");
+        installed.tools.kubectl(&line).await.unwrap();
+    }
+}
+
+/// Waits until the output of a kubectl command contains a text.
+async fn soon_prints(installed: &Installed, line: &str, text: &str) {
+    eventually(text, SOON, async || match installed.tools.kubectl(line).await {
+        Ok(output) if output.contains(text) => Ok(()),
+        Ok(output) => Err(output),
+        Err(error) => Err(error.to_string()),
+    })
+    .await
+    .unwrap();
 }
 
 /// Creates one binding of each kind. The server adds the UIDs of the role and the subject.

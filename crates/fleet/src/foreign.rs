@@ -1,0 +1,61 @@
+//! Waits while Fleet itself runs on the hub, because two controllers would change the same objects.
+
+use std::time::Duration;
+
+use drover_hub::call;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{Api, Client};
+
+/// Namespace and name of the Deployment of Fleet's controllers.
+const CONTROLLER: (&str, &str) = ("cattle-fleet-system", "fleet-controller");
+/// Interval of the checks while Fleet runs, or while the hub is unreachable.
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// Returns as soon as Fleet does not run on the hub.
+pub(crate) async fn absent(client: &Client) {
+    let (namespace, name) = CONTROLLER;
+    let deployments = Api::<Deployment>::namespaced(client.clone(), namespace);
+    loop {
+        let found = call("read Fleet's Deployment", deployments.get_opt(name)).await;
+        match found {
+            Ok(deployment) if !deployment.as_ref().is_some_and(is_active) => return,
+            Ok(_) => tracing::error!(
+                "Fleet runs on the hub, so this server deploys no bundles. To let this server take over \
+                 Fleet's objects: kubectl -n {namespace} scale --replicas=0 deployment/{name} \
+                 deployment/gitjob deployment/helmops"
+            ),
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "cannot check whether Fleet runs on the hub"
+            ),
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Reports whether a Deployment has replicas. The default number of replicas is 1.
+fn is_active(deployment: &Deployment) -> bool {
+    let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+    replicas.unwrap_or(1) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::DeploymentSpec;
+
+    use super::*;
+
+    #[test]
+    fn deployment_without_replicas_is_not_active() {
+        for (replicas, active) in [(None, true), (Some(1), true), (Some(0), false)] {
+            let deployment = Deployment {
+                spec: Some(DeploymentSpec {
+                    replicas,
+                    ..DeploymentSpec::default()
+                }),
+                ..Deployment::default()
+            };
+            assert_eq!(is_active(&deployment), active, "{replicas:?}");
+        }
+    }
+}
