@@ -12,7 +12,7 @@ use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, ResourceExt as _};
+use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -109,33 +109,14 @@ impl Clusters {
             }
         }
         let namespace = cluster_namespace(&key.namespace, &key.name);
-        self.write_namespace(&key, &namespace).await?;
+        write_namespace(&self.hub.client(), &key, &namespace).await?;
+        self.rights.write_account(&namespace).await?;
         self.rights.prepare(&key, &namespace).await?;
         self.apply(&key, &wanted).await?;
         let operation = "write the namespace of a Fleet Cluster";
         let status = json!({ "namespace": namespace });
         write_status(operation, &self.api(), &key.name, None, &status).await?;
         self.written.lock().insert(key.name, wanted);
-        Ok(())
-    }
-
-    async fn write_namespace(&self, key: &Key, name: &str) -> Result<(), HubError> {
-        let annotations = [
-            (fleet::labels::CLUSTER_NAMESPACE, &key.namespace),
-            (fleet::labels::CLUSTER, &key.name),
-        ];
-        let owned = |(key, value): (&str, &String)| (key.to_owned(), value.clone());
-        let namespace = Namespace {
-            metadata: ObjectMeta {
-                name: Some(name.to_owned()),
-                labels: Some([(fleet::labels::MANAGED.to_owned(), "true".to_owned())].into()),
-                annotations: Some(annotations.into_iter().map(owned).collect()),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        let namespaces = Api::all(self.hub.client());
-        create("create the namespace of a cluster", &namespaces, &namespace).await?;
         Ok(())
     }
 
@@ -193,4 +174,29 @@ impl Reconciler for Clusters {
         }
         Ok(Action::await_change())
     }
+}
+
+/// Creates the namespace of a Fleet Cluster.
+pub(crate) async fn write_namespace(
+    client: &Client,
+    cluster: &Key,
+    name: &str,
+) -> Result<(), HubError> {
+    let annotations = [
+        (fleet::labels::CLUSTER_NAMESPACE, &cluster.namespace),
+        (fleet::labels::CLUSTER, &cluster.name),
+    ];
+    let owned = |(key, value): (&str, &String)| (key.to_owned(), value.clone());
+    let namespace = Namespace {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([(fleet::labels::MANAGED.to_owned(), "true".to_owned())].into()),
+            annotations: Some(annotations.into_iter().map(owned).collect()),
+            ..ObjectMeta::default()
+        },
+        ..Namespace::default()
+    };
+    let namespaces = Api::all(client.clone());
+    create("create the namespace of a cluster", &namespaces, &namespace).await?;
+    Ok(())
 }

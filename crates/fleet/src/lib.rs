@@ -11,6 +11,7 @@ mod groups;
 mod mirror;
 mod namespaces;
 mod offline;
+mod registration;
 mod repos;
 mod rights;
 mod rollups;
@@ -27,11 +28,13 @@ use std::sync::Arc;
 use drover_api::fleet::GitRepo;
 use drover_git::Fetcher;
 use drover_hub::Hub;
+use drover_hub::settings::Settings;
 use drover_reconcile::{Backoff, Controller, Options, Runtime, Trigger, on_change_of};
 
 use self::bundles::Bundles;
 use self::clusters::Clusters;
 use self::contents::{Collection, Contents};
+use self::registration::{HubAddress, Registration};
 use self::repos::{RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
 use self::rollups::{ClusterStatuses, GroupStatuses};
@@ -57,6 +60,7 @@ pub struct Gitops {
     world: World,
     states: RepoStates,
     repos: Trigger<Key>,
+    address: HubAddress,
 }
 
 impl std::fmt::Debug for Gitops {
@@ -120,7 +124,16 @@ impl Statuses {
 
 impl Gitops {
     /// Creates the controllers. [`Self::run`] starts the controllers.
-    pub fn new(hub: Hub, runtime: Runtime, fetcher: Fetcher) -> Self {
+    ///
+    /// Fleet's own agents connect to the server's URL in `settings`. `trust` has the CA certificates for
+    /// these agents in PEM, or is `None` if the agents already trust the server's certificate.
+    pub fn new(
+        hub: Hub,
+        runtime: Runtime,
+        fetcher: Fetcher,
+        settings: Settings,
+        trust: Option<Arc<str>>,
+    ) -> Self {
         let repos = runtime.trigger(Options {
             concurrency: CONCURRENCY,
             timeout: Some(Duration::from_mins(10)),
@@ -135,6 +148,7 @@ impl Gitops {
             world: World::new(),
             states: RepoStates::default(),
             repos,
+            address: HubAddress { settings, trust },
         }
     }
 
@@ -155,7 +169,7 @@ impl Gitops {
                 self.world.synced().await;
             };
             if stop.run_until_cancelled(may_start).await.is_some() {
-                self.run_controllers().await;
+                Box::pin(self.run_controllers()).await;
             }
         };
         tokio::join!(self.world.run(&client, &stop), controllers);
@@ -182,9 +196,16 @@ impl Gitops {
             client: client.clone(),
             world: world.clone(),
         };
+        let registration = Registration {
+            client: client.clone(),
+            world: world.clone(),
+            rights: rights.clone(),
+            address: self.address.clone(),
+        };
         let (repos, clusters, groups) = (world.clone(), world.clone(), world.clone());
         tokio::join!(
             namespaces::run(client, runtime),
+            registration.run(runtime),
             runtime.run(self.clusters(rights.clone())),
             runtime.run(self.bundles(contents.clone(), rights)),
             runtime.run(self.repos(statuses.repos.clone())),

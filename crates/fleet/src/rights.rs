@@ -1,5 +1,7 @@
 //! The rights of an agent on the hub.
 //!
+//! The rights belong to all service accounts in the cluster's namespace: the account of Drover's agent, or
+//! the accounts of the registrations of Fleet's own agent.
 //! An agent may read the bundle deployments in its cluster's namespace and write their status, write
 //! the status of its own Fleet Cluster, and read the Contents and Secrets that its bundle deployments
 //! name. A new Content is in the agent's role before a bundle deployment names it.
@@ -23,6 +25,7 @@ use crate::writes::{apply, delete};
 
 /// Name of the service account of a cluster's agent, of its roles and of their bindings.
 pub(crate) const AGENT: &str = "drover-agent";
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The names of the Contents and Secrets that an agent may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,14 +70,19 @@ impl Rights {
         }
     }
 
-    /// Writes the service account of a cluster's agent and the roles with constant rules.
-    pub(crate) async fn prepare(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
+    /// Writes the service account of Drover's agent.
+    pub(crate) async fn write_account(&self, namespace: &str) -> Result<(), HubError> {
         let account = ServiceAccount {
             metadata: metadata(AGENT),
             ..ServiceAccount::default()
         };
         let accounts = Api::namespaced(self.client.clone(), namespace);
         apply("write the service account of an agent", &accounts, &account).await?;
+        Ok(())
+    }
+
+    /// Writes the roles with constant rules.
+    pub(crate) async fn prepare(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
         let deployments = [
             rule(&["bundledeployments"], &["get", "list", "watch"], []),
             rule(&["bundledeployments/status"], &["patch", "update"], []),
@@ -176,7 +184,7 @@ impl Rights {
         let binding = ClusterRoleBinding {
             metadata: metadata(&name),
             role_ref: role_ref("ClusterRole", &name),
-            subjects: Some(vec![subject(namespace)]),
+            subjects: Some(vec![accounts(namespace)]),
         };
         let bindings = Api::all(self.client.clone());
         apply(operation, &bindings, &binding).await?;
@@ -200,7 +208,7 @@ impl Rights {
         let binding = RoleBinding {
             metadata: metadata(name),
             role_ref: role_ref("Role", name),
-            subjects: Some(vec![subject(agent)]),
+            subjects: Some(vec![accounts(agent)]),
         };
         let bindings = Api::namespaced(self.client.clone(), namespace);
         apply("bind a role of an agent", &bindings, &binding).await?;
@@ -258,20 +266,32 @@ fn named(group: &str, resource: &str, names: &BTreeSet<String>) -> Vec<PolicyRul
     }]
 }
 
-fn role_ref(kind: &str, name: &str) -> RoleRef {
+/// Returns a reference to a role.
+pub(crate) fn role_ref(kind: &str, name: &str) -> RoleRef {
     RoleRef {
-        api_group: Some("rbac.authorization.k8s.io".to_owned()),
+        api_group: Some(RBAC.to_owned()),
         kind: kind.to_owned(),
         name: name.to_owned(),
     }
 }
 
-fn subject(namespace: &str) -> Subject {
+/// Returns the subject for one service account.
+pub(crate) fn account(namespace: &str, name: &str) -> Subject {
     Subject {
         kind: "ServiceAccount".to_owned(),
-        name: AGENT.to_owned(),
+        name: name.to_owned(),
         namespace: Some(namespace.to_owned()),
         ..Subject::default()
+    }
+}
+
+/// Returns the subject for all service accounts in a namespace.
+fn accounts(namespace: &str) -> Subject {
+    Subject {
+        api_group: Some(RBAC.to_owned()),
+        kind: "Group".to_owned(),
+        name: format!("system:serviceaccounts:{namespace}"),
+        namespace: None,
     }
 }
 

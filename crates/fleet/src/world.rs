@@ -2,7 +2,8 @@
 
 use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE, CONTENT_NAME};
 use drover_api::fleet::{
-    Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, Content, FleetCluster, GitRepo,
+    Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, ClusterRegistration, Content,
+    FleetCluster, FleetClusterRegistrationToken, GitRepo,
 };
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
@@ -26,6 +27,8 @@ pub(crate) struct World {
     pub(crate) mappings: Mirror<BundleNamespaceMapping>,
     pub(crate) contents: Mirror<Content>,
     pub(crate) namespaces: Mirror<Namespace>,
+    pub(crate) tokens: Mirror<FleetClusterRegistrationToken>,
+    pub(crate) registrations: Mirror<ClusterRegistration>,
     /// The bundle deployments of each bundle.
     by_bundle: Arc<RwLock<BTreeMap<Key, BTreeSet<Key>>>>,
 }
@@ -37,6 +40,8 @@ impl Mirrored for ClusterGroup {}
 impl Mirrored for GitRepo {}
 impl Mirrored for Bundle {}
 impl Mirrored for BundleNamespaceMapping {}
+impl Mirrored for FleetClusterRegistrationToken {}
+impl Mirrored for ClusterRegistration {}
 
 impl Mirrored for BundleDeployment {
     fn trimmed(mut self) -> Self {
@@ -103,6 +108,8 @@ impl World {
             follow(client, &self.mappings, stop),
             follow(client, &self.contents, stop),
             follow(client, &self.namespaces, stop),
+            follow(client, &self.tokens, stop),
+            follow(client, &self.registrations, stop),
         );
     }
 
@@ -116,6 +123,8 @@ impl World {
         self.mappings.synced().await;
         self.contents.synced().await;
         self.namespaces.synced().await;
+        self.tokens.synced().await;
+        self.registrations.synced().await;
     }
 }
 

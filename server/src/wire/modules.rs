@@ -104,7 +104,7 @@ pub(super) fn build(
         base.settings.clone(),
         authenticator.clone(),
         tunnels.clone(),
-        trust,
+        trust.clone(),
         Arc::new(move || registration::pin::of_certificate(&shown.leaf()?)),
         notices.clone(),
     );
@@ -138,7 +138,7 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
-        .merge(gitops(base, options))
+        .merge(gitops(base, options, trust))
         .merge(git)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
@@ -185,9 +185,10 @@ fn git_hosting(
 }
 
 /// Starts the controllers of Fleet's kinds. Returns the route for webhooks of git servers.
-fn gitops(base: &Base, options: &ServerOptions) -> Router {
+fn gitops(base: &Base, options: &ServerOptions, trust: Option<Arc<str>>) -> Router {
     let fetcher = Fetcher::new(options.git.clone());
-    let gitops = Gitops::new(base.hub.clone(), base.runtime.clone(), fetcher);
+    let (hub, runtime) = (base.hub.clone(), base.runtime.clone());
+    let gitops = Gitops::new(hub, runtime, fetcher, base.settings.clone(), trust);
     let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
     base.spawn(gitops.run());
     webhooks

@@ -221,6 +221,18 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
         "the hub's stores have no kinds of Fleet",
     ),
     (
+        "crates/fleet/src/registration/removal.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
+        "crates/fleet/src/registration/requests.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
+        "crates/fleet/src/registration/tokens.rs",
+        "the hub's stores have no kinds of Fleet",
+    ),
+    (
         "crates/fleet/src/repos/bundles.rs",
         "the hub's stores have no kinds of Fleet",
     ),
