@@ -203,8 +203,8 @@ impl Rights {
             metadata: metadata(name),
             rules: Some(permitted),
         };
-        let roles = Api::namespaced(self.client.clone(), namespace);
-        apply("write a role of an agent", &roles, &role).await?;
+        let api = Api::namespaced(self.client.clone(), namespace);
+        apply("write a role of an agent", &api, &role).await?;
         let binding = RoleBinding {
             metadata: metadata(name),
             role_ref: role_ref("Role", name),

@@ -11,6 +11,7 @@ mod agents;
 mod charts;
 mod conditions;
 mod documents;
+mod fleet_registration;
 mod git;
 mod hub;
 mod hub_token;
