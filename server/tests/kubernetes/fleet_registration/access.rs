@@ -1,6 +1,6 @@
 //! Tests of the permissions of a registration token and of a registered agent.
 
-use drover_api::fleet::{BundleDeployment, Content, FleetCluster};
+use drover_api::fleet::{Bundle, BundleDeployment, Content, FleetCluster};
 use drover_e2e::eventually;
 use kube::Api;
 use kube::api::PostParams;
@@ -40,6 +40,7 @@ async fn fleet_agent_registers_and_has_only_the_permissions_for_its_own_cluster(
     .unwrap();
 
     agent_can_work(&server, &credential).await;
+    agent_can_read_the_content_of_its_bundle(&server, &credential).await;
     agent_cannot_reach_other_objects(&server, &credential).await;
     registration_token_cannot_read(&server, &values["token"]).await;
     server.stop().await;
@@ -91,9 +92,39 @@ async fn agent_can_work(server: &Server, credential: &Credential) {
     assert!(cluster.status.unwrap().agent.last_seen.is_some());
 }
 
+/// Waits for the bundle deployment of a new bundle. The agent can then read its Content.
+async fn agent_can_read_the_content_of_its_bundle(server: &Server, credential: &Credential) {
+    let bundle = json!({
+        "metadata": { "name": "settings" },
+        "spec": {
+            "resources": [{ "name": "a.yaml", "content": "kind: ConfigMap" }],
+            "targets": [{ "clusterName": credential.cluster }],
+        },
+    });
+    let bundle: Bundle = serde_json::from_value(bundle).unwrap();
+    let bundles: Api<Bundle> = api(server, NAMESPACE);
+    let params = PostParams::default();
+    bundles.create(&params, &bundle).await.unwrap();
+    let path = fleet(&credential.namespace, "bundledeployments/settings");
+    let deployment = eventually("the bundle is deployed", SOON, async || {
+        let answer = server.get(&path, &credential.token).await;
+        match answer.code.as_u16() {
+            200 => Ok(answer.body),
+            code => Err(format!("{code}")),
+        }
+    });
+    let deployment = deployment.await.unwrap();
+    let id = deployment["spec"]["stagedDeploymentID"].as_str().unwrap();
+    let (content, _) = id.split_once(':').unwrap();
+    let path = format!("{HUB}/apis/fleet.cattle.io/v1alpha1/contents/{content}");
+    let content = server.get(&path, &credential.token).await.expect(200);
+    assert!(content["content"].is_string(), "{content}");
+}
+
 async fn agent_cannot_reach_other_objects(server: &Server, credential: &Credential) {
     let (token, namespace) = (&*credential.token, &*credential.namespace);
-    let content = json!({ "metadata": { "name": "s-foreign" }, "content": "", "sha256sum": "" });
+    let content =
+        json!({ "metadata": { "name": "s-foreign" }, "content": "AA==", "sha256sum": "x" });
     let content: Content = serde_json::from_value(content).unwrap();
     let contents: Api<Content> = Api::all(server.hub.client());
     let params = PostParams::default();
