@@ -83,12 +83,15 @@ pub(crate) async fn run(
     repositories: Option<Repositories>,
     stop: CancellationToken,
 ) {
-    let example = example::run(
-        repositories,
-        hub.clone(),
-        registration.clone(),
-        stop.clone(),
-    );
+    let has_clusters = options.clusters > 0;
+    let example = {
+        let (hub, registration, stop) = (hub.clone(), registration.clone(), stop.clone());
+        async move {
+            if has_clusters {
+                example::run(repositories, hub, registration, stop).await;
+            }
+        }
+    };
     let clusters = run_clusters(options, hub, registration, stop);
     tokio::join!(example, clusters);
 }

@@ -198,13 +198,12 @@ impl Renderer {
             },
             None => None,
         };
-        let (process, response) = match reused {
-            Some(reused) => reused,
-            None => {
-                let mut process = Process::start(&self.settings)?;
-                let response = self.exchange(&mut process, request, lookup).await?;
-                (process, response)
-            }
+        let (process, response) = if let Some(reused) = reused {
+            reused
+        } else {
+            let mut process = Process::start(&self.settings)?;
+            let response = self.exchange(&mut process, request, lookup).await?;
+            (process, response)
         };
         if !response.exiting {
             *slot = Some(process);

@@ -78,11 +78,17 @@ const EXEMPTIONS: Exemptions = Exemptions {
             "fleet.cattle.io/clusters/status",
             "the name is the name of the Cluster",
         ),
-        ("fleet.cattle.io/clustergroups/status", "users choose the name"),
+        (
+            "fleet.cattle.io/clustergroups/status",
+            "users choose the name",
+        ),
         ("fleet.cattle.io/gitrepos/status", "users choose the name"),
         ("fleet.cattle.io/contents", "the name is a hash"),
         ("namespaces", "the name contains the name of the Cluster"),
-        ("serviceaccounts", "the namespace contains the name of the Cluster"),
+        (
+            "serviceaccounts",
+            "the namespace contains the name of the Cluster",
+        ),
         (
             "rbac.authorization.k8s.io/clusterroles",
             "the name contains the UID of the role",
@@ -244,10 +250,12 @@ async fn deploy_a_bundle(installed: &Installed) {
 
 /// Waits until the output of a kubectl command contains a text.
 async fn soon_prints(installed: &Installed, line: &str, text: &str) {
-    eventually(text, SOON, async || match installed.tools.kubectl(line).await {
-        Ok(output) if output.contains(text) => Ok(()),
-        Ok(output) => Err(output),
-        Err(error) => Err(error.to_string()),
+    eventually(text, SOON, async || {
+        match installed.tools.kubectl(line).await {
+            Ok(output) if output.contains(text) => Ok(()),
+            Ok(output) => Err(output),
+            Err(error) => Err(error.to_string()),
+        }
     })
     .await
     .unwrap();

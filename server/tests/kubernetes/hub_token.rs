@@ -5,6 +5,7 @@ mod proof;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drover_access::proof::{PublicKey, hub_token_message};
 use drover_agent_link::binding::{ServerBinding, data};
@@ -16,7 +17,8 @@ use drover_agent_link::registration::{
 };
 use drover_agent_link::server::Server as DialledServer;
 use drover_api::ids::ClusterUid;
-use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use drover_e2e::eventually;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, PostParams};
 use reqwest::Method;
@@ -28,6 +30,7 @@ use crate::server::{Answer, Server};
 /// The namespace of the cluster `shop` on the hub.
 const NAMESPACE: &str = "cluster-fleet-default-shop-079927a5ce7c";
 const ACCOUNT: &str = "drover-agent";
+const SOON: Duration = Duration::from_mins(1);
 
 /// A registered Cluster with its agent's key.
 struct RegisteredCluster {
@@ -92,28 +95,31 @@ where
     api.create(&PostParams::default(), &object).await.unwrap();
 }
 
-/// Creates the namespace of the cluster `shop`, and the service account of its agent with a role.
+/// Name of the role that the tests add to the service account.
+const ADDED_ROLE: &str = "added-by-the-test";
+
+/// Waits until the server has created the service account of the agent of the cluster `shop`, and adds
+/// a role.
 async fn create_account(server: &Server, rules: Value) {
     let client = || server.hub.client();
     let named = |name: &str| json!({ "name": name });
-    create::<Namespace>(Api::all(client()), json!({ "metadata": named(NAMESPACE) })).await;
-    create::<ServiceAccount>(
-        Api::namespaced(client(), NAMESPACE),
-        json!({ "metadata": named(ACCOUNT) }),
-    )
-    .await;
+    let accounts = Api::<ServiceAccount>::namespaced(client(), NAMESPACE);
+    let account = eventually("the service account of the agent", SOON, async || {
+        accounts.get(ACCOUNT).await
+    });
+    account.await.unwrap();
     create::<Role>(
         Api::namespaced(client(), NAMESPACE),
-        json!({ "metadata": named(ACCOUNT), "rules": rules }),
+        json!({ "metadata": named(ADDED_ROLE), "rules": rules }),
     )
     .await;
     let role = json!({
-        "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ACCOUNT,
+        "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": ADDED_ROLE,
     });
     let subject = json!({ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE });
     create::<RoleBinding>(
         Api::namespaced(client(), NAMESPACE),
-        json!({ "metadata": named(ACCOUNT), "roleRef": role, "subjects": [subject] }),
+        json!({ "metadata": named(ADDED_ROLE), "roleRef": role, "subjects": [subject] }),
     )
     .await;
 }
