@@ -56,7 +56,7 @@ pub(crate) enum BundleError {
     Contents(#[from] ContentsError),
     #[error(
         "spec.valuesHash: the Secret {0} with the Helm values does not exist; apply the bundle again with \
-         drover fleet apply"
+         its values"
     )]
     NoValues(String),
     #[error("the entry {entry} of the Secret with the Helm values is not JSON")]

@@ -19,6 +19,8 @@ pub(crate) async fn absent(client: &Client) {
         let found = call("read Fleet's Deployment", deployments.get_opt(name)).await;
         match found {
             Ok(deployment) if !deployment.as_ref().is_some_and(is_active) => return,
+            // The embedded hub has no Deployments.
+            Err(error) if error.is_not_found() => return,
             Ok(_) => tracing::error!(
                 "Fleet runs on the hub, so this server deploys no bundles. To let this server take over \
                  Fleet's objects: kubectl -n {namespace} scale --replicas=0 deployment/{name} \
