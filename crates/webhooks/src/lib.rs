@@ -2,7 +2,7 @@
 //!
 //! A caller limits the size of the body, and then
 //! 1. calls [`Provider::detect`] with the headers, and ignores requests of unknown senders;
-//! 2. calls [`Provider::parse`], and selects the repositories for which [`matches`] is true;
+//! 2. calls [`Provider::parse`], and selects the repositories for which [`matches()`] is true;
 //! 3. calls [`Provider::verify`] with the Secret of each selected repository, if the repository has
 //!    a Secret.
 //!

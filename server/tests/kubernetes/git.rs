@@ -362,7 +362,7 @@ async fn demonstration_creates_a_repository_that_its_git_repo_can_only_read() {
     let hub = TestHub::embedded();
     let folder = DemoFolder::within(hub.folder());
     let demo = DemoOptions {
-        clusters: 0,
+        clusters: 1,
         folder,
     };
     let server = Server::start_with(&hub, |options| options.demo = Some(demo)).await;
