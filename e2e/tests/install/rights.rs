@@ -234,16 +234,17 @@ async fn deploy_a_bundle(installed: &Installed) {
     let group = of_fleet("ClusterGroup", json!({ "selector": {} }));
     let repo = of_fleet("GitRepo", json!({ "repo": "https://127.0.0.1:1/shop.git" }));
     apply(installed, &[group, repo, bundle(1)]).await;
-    let deployed = "-A get bundledeployments -l fleet.cattle.io/bundle-name=shop -o name";
+    let deployed = "get bundledeployments -A -l fleet.cattle.io/bundle-name=shop -o name";
     soon_prints(installed, deployed, "shop").await;
     apply(installed, &[bundle(2)]).await;
-    let status = "-n fleet-default get clustergroup,gitrepo shop -o jsonpath={.items[*].status}";
+    let status =
+        "get clustergroup/shop gitrepo/shop -n fleet-default -o jsonpath={.items[*].status}";
     soon_prints(installed, status, "GitPolling").await;
-    let stage = "-A get secrets -o jsonpath={.items[?(@.metadata.name==\"shop\")].data.values}";
+    let stage = "get secrets -A -o jsonpath={.items[?(@.metadata.name==\"shop\")].data.values}";
     // {"size":2} in base64.
     soon_prints(installed, stage, "eyJzaXplIjoyfQ==").await;
     for kind in ["bundle", "gitrepo", "clustergroup"] {
-        let line = format!("-n fleet-default delete {kind} shop --timeout=1m");
+        let line = format!("delete {kind} shop -n fleet-default --timeout=1m");
         installed.tools.kubectl(&line).await.unwrap();
     }
 }
