@@ -16,7 +16,97 @@ const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
 const EXEMPTIONS: Exemptions = Exemptions {
+    not_limited_by_namespace: &[
+        (
+            "create fleet.cattle.io/clusters everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/clusters everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/clusters/status everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "list secrets everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "create events.k8s.io/events everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/bundles everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "delete fleet.cattle.io/clusters everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/bundles/status everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/clustergroups/status everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "patch fleet.cattle.io/gitrepos/status everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "get apps/deployments fleet-controller everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
+            "create serviceaccounts/token drover-agent everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+    ],
     not_audited: &[
+        (
+            "delete fleet.cattle.io/clusterregistrationtokens everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "patch fleet.cattle.io/clusterregistrations everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "delete fleet.cattle.io/clusterregistrations everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "get fleet.cattle.io/clusters everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "patch fleet.cattle.io/clusterregistrationtokens/status everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "patch fleet.cattle.io/clusterregistrations/status everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "patch namespaces everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "delete serviceaccounts everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "create fleet.cattle.io/bundles everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
+        (
+            "delete fleet.cattle.io/bundles everywhere",
+            "used for Fleet's own agents and for bundles of repositories",
+        ),
         (
             "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
             "used only on a hub older than the chart supports",

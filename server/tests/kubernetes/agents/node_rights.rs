@@ -21,6 +21,7 @@ use crate::server::Server;
 const NAMESPACE: &str = "drover-node-agent";
 
 const EXEMPTIONS: Exemptions = Exemptions {
+    not_limited_by_namespace: &[],
     not_audited: &[(
         "create configmaps in drover-node-agent",
         "the API server checks it as part of the apply patch that creates the report",
