@@ -108,7 +108,7 @@ pub const SUITES: &[Suite] = &[
         resources: &[Build],
         recorded: Recorded { warm: 5, cold: 800 },
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" kubernetes build; \
-                  \"$CARGO_TARGET_DIR/debug/xtask\" renderer --folder \"$CARGO_TARGET_DIR/debug\"",
+                  \"$CARGO_TARGET_DIR/debug/xtask\" renderer",
         ..BUILD
     },
     Suite {
@@ -181,6 +181,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "unit",
+        after: &["build", "go-programs"],
         cpu: 100,
         recorded: Recorded {
             warm: 180,
@@ -465,7 +466,7 @@ mod tests {
     fn chosen_suites_include_the_suites_that_they_need() {
         assert_eq!(
             chosen(&["unit"]),
-            ["format", "libraries", "ui", "build", "unit"]
+            ["format", "libraries", "ui", "build", "go-programs", "unit"]
         );
         assert!(!chosen(&["check"]).contains(&"build"));
         let unknown = choose(&["units".to_owned()]);

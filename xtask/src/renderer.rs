@@ -11,14 +11,17 @@ const PROGRAM: &str = "drover-render";
 /// Arguments of `xtask renderer`.
 #[derive(clap::Args)]
 pub(crate) struct Renderer {
-    /// Folder for drover-render [default: the target folder]
+    /// Folder for drover-render [default: the folder debug of the target folder]
     #[arg(long)]
     folder: Option<PathBuf>,
 }
 
 impl Renderer {
     pub(crate) fn run(self) -> Result<(), RunError> {
-        build(&self.folder.unwrap_or_else(target), "test")
+        build(
+            &self.folder.unwrap_or_else(|| target().join("debug")),
+            "test",
+        )
     }
 }
 

@@ -96,7 +96,12 @@ pub(crate) async fn chart_upgrade_preserves_clusters_users_and_tokens(installed:
     assert_eq!(agent_deployment_field(installed, IMAGE).await, LATER);
     // The login, the token and the users are unchanged.
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
-    kubectl.run(["get", "nodes"]).await.unwrap();
+    // The conditions of the cluster are those of the previous server until the agents reconnect.
+    eventually("kubectl to reach the cluster", SOON, async || {
+        kubectl.run(["get", "nodes"]).await.map(drop)
+    })
+    .await
+    .unwrap();
     let users = installed.drover("user list").await.unwrap();
     assert!(users.contains("ann") && users.contains("admin"), "{users}");
     let clusters = installed.drover("cluster list").await.unwrap();

@@ -27,6 +27,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+/// Reads of an object every 10 ms while a test waits for a change. A slow disk delays 1,200 writes by more
+/// than 10 s.
+const POLLS: u32 = 6000;
+
 /// Admission that blocks the creation of one object until the test allows the creation.
 pub(crate) struct Pause {
     name: &'static str,
@@ -208,7 +212,7 @@ impl World {
     /// Waits until an object meets the condition, and returns the object.
     pub(crate) async fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
         let mut last = None;
-        for _ in 0..1000 {
+        for _ in 0..POLLS {
             last = self.find(path).await;
             if let Some(object) = last.as_ref().filter(|object| is(object)) {
                 return object.clone();
@@ -219,7 +223,7 @@ impl World {
     }
 
     pub(crate) async fn until_gone(&self, path: &str) {
-        for _ in 0..1000 {
+        for _ in 0..POLLS {
             if self.find(path).await.is_none() {
                 return;
             }

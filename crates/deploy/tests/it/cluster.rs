@@ -17,13 +17,13 @@ use tower::ServiceExt as _;
 
 pub(crate) const AGENT_NAMESPACE: &str = "cattle-fleet-system";
 
-/// Returns the path of the renderer: the variable `DROVER_RENDER`, or the file in the target folder.
+/// Returns the path of the renderer: the variable `DROVER_RENDER`, or the file in the folder of programs.
 pub(crate) fn renderer_program() -> PathBuf {
     if let Some(path) = std::env::var_os("DROVER_RENDER") {
         return path.into();
     }
     let own = std::env::current_exe().unwrap();
-    let path = own.ancestors().nth(3).unwrap().join("drover-render");
+    let path = own.ancestors().nth(2).unwrap().join("drover-render");
     assert!(
         path.is_file(),
         "build {} with `cargo run -p xtask -- renderer`",

@@ -199,10 +199,7 @@ pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
 /// Starts a replica with the permissions of the import manifest that also deploys bundles.
 pub(super) async fn start_with_gitops(cluster: &ControlPlane, name: &str) -> Running {
     let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
-    assert!(
-        renderer.exists(),
-        "run: cargo run -p xtask -- renderer --folder target/debug"
-    );
+    assert!(renderer.exists(), "run: cargo run -p xtask -- renderer");
     let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
     run(assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap())
 }
