@@ -4,8 +4,6 @@
 //! Because of the prefix, the input of a user or a provider cannot produce a Kubernetes name such
 //! as `system:masters`.
 
-pub mod cluster_namespace;
-
 use std::fmt;
 
 use drover_api::ids::UserUid;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use drover_api::fleet::{BundleDeploymentOptions, BundleDeploymentSpec, BundleResource};
+use drover_gitops::ids::release_name;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -105,7 +106,7 @@ impl Target {
                 .to_owned(),
             release: configured
                 .cloned()
-                .unwrap_or_else(|| names::release_name(deployment)),
+                .unwrap_or_else(|| release_name(deployment)),
         }
     }
 

@@ -10,10 +10,10 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::{BundleDeploymentOptions, BundleResource, HelmOptions};
+use drover_gitops::ids::sha256_hex;
 use flate2::read::GzDecoder;
 
 pub use overlays::{Overlaid, PatchRequest};
@@ -126,9 +126,7 @@ fn chart_file(helm: &HelmOptions) -> String {
 /// Returns the folder in which the bundle has the chart from a repository or registry.
 pub fn fetched_folder(helm: &HelmOptions) -> String {
     let source = format!("{}:{}:{}", helm.chart, helm.repo, helm.version);
-    let hash = digest(&SHA256, source.as_bytes());
-    let hex = crate::names::hex(hash.as_ref());
-    format!(".chart/{hex}/")
+    format!(".chart/{}/", sha256_hex(source.as_bytes()))
 }
 
 /// Returns true for the `Chart.yaml` in the folder or in a folder inside it.

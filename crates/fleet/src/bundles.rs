@@ -13,13 +13,14 @@ use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
 use drover_gitops::targeting::{Group, TargetError, mapping_applies};
 use drover_hub::{HubError, call};
-use drover_reconcile::{Action, Attempt, Reconciler};
+use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
+use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 
 use self::cache::{ClusterTarget, Compiled, Version, facts};
@@ -31,7 +32,7 @@ use crate::mirror::Key;
 use crate::offline::is_offline;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::merge;
+use crate::writes::parameters;
 
 /// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle
 /// deployments.
@@ -208,18 +209,10 @@ impl Bundles {
         for deployment in present.values() {
             self.deployments.delete(deployment).await?;
         }
-        let finalizers = bundle.finalizers();
-        if finalizers.iter().any(|it| it == FINALIZER) {
-            let rest: Vec<&String> = finalizers.iter().filter(|it| *it != FINALIZER).collect();
-            let patch = json!({ "metadata": { "finalizers": rest } });
-            let bundles = self.api(key);
-            let removed = merge(
-                "remove the finalizer of a Bundle",
-                &bundles,
-                &key.name,
-                &patch,
-            );
-            match removed.await {
+        if has_finalizer(bundle, FINALIZER) {
+            let (bundles, params) = (self.api(key), parameters());
+            let removing = remove_finalizer(&bundles, bundle, FINALIZER, &params);
+            match call("remove the finalizer of a Bundle", removing).await {
                 Err(error) if !error.is_not_found() => return Err(error.into()),
                 _ => {}
             }
@@ -229,21 +222,12 @@ impl Bundles {
     }
 
     async fn add_finalizer(&self, key: &Key, bundle: &Bundle) -> Result<(), BundleError> {
-        if bundle.finalizers().iter().any(|it| it == FINALIZER) {
+        if has_finalizer(bundle, FINALIZER) {
             return Ok(());
         }
-        let mut finalizers = bundle.finalizers().to_vec();
-        finalizers.push(FINALIZER.to_owned());
-        let patch = json!({ "metadata": {
-            "finalizers": finalizers, "resourceVersion": bundle.resource_version(),
-        } });
-        merge(
-            "add the finalizer of a Bundle",
-            &self.api(key),
-            &key.name,
-            &patch,
-        )
-        .await?;
+        let (bundles, params) = (self.api(key), parameters());
+        let adding = add_finalizer(&bundles, bundle, FINALIZER, &params);
+        call("add the finalizer of a Bundle", adding).await?;
         Ok(())
     }
 
@@ -398,7 +382,7 @@ impl Reconciler for Bundles {
         self.add_finalizer(key, &bundle).await?;
         match Box::pin(self.deploy(key, &bundle)).await {
             Err(error) => {
-                let message = crate::error_text(&error);
+                let message = error_chain(&error);
                 self.statuses.write_error(key, &bundle, &message).await?;
                 Err(error)
             }

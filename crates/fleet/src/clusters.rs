@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_api::fleet::{self, FleetCluster};
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_api::kinds::Cluster;
+use drover_gitops::ids::cluster_namespace;
 use drover_hub::{Hub, HubError};
 use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::api::core::v1::Namespace;

@@ -283,21 +283,6 @@ impl Gitops {
     }
 }
 
-/// Returns the message of an error and of its sources.
-fn error_text(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let message = error.to_string();
-        if !text.ends_with(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        source = error.source();
-    }
-    text
-}
-
 /// Returns the keys of objects.
 fn keys<K: kube::Resource>(objects: &[Arc<K>]) -> Vec<Key> {
     objects.iter().map(|object| Key::of(&**object)).collect()

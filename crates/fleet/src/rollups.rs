@@ -37,19 +37,19 @@ impl ClusterStatuses {
                 DeploymentState::of_member(&deployment),
             );
         }
-        let now = now();
-        aggregate.write_cluster_status(&mut status, &now);
+        aggregate.write_cluster_status(&mut status);
+        let mut message = aggregate.ready_message("Bundle");
         if let Some(seen) = last_seen(cluster)
             && is_offline(cluster, Timestamp::now())
         {
             "Offline".clone_into(&mut status.display.state);
-            let message = format!(
+            message = format!(
                 "the agent has not checked in since {}; check the agent's pods and its connection to the \
                  server. Bundles are deployed after the next check-in",
                 seen.strftime("%Y-%m-%dT%H:%M:%SZ")
             );
-            ready_condition(&mut status.conditions, &message, &now);
         }
+        ready_condition(&mut status.conditions, &message, &now());
         status
     }
 }
@@ -125,4 +125,41 @@ pub(crate) fn cluster_of(deployment: &BundleDeployment) -> Option<Key> {
         labels.get(CLUSTER_NAMESPACE)?,
         labels.get(CLUSTER)?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use drover_api::fleet::FleetClusterStatus;
+    use jiff::SignedDuration;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn status_of_an_offline_cluster_changes_only_once() {
+        let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no hub"))
+        });
+        let client = Client::new(service, "default");
+        let statuses = ClusterStatuses {
+            rights: Rights::new(client.clone()),
+            client,
+            world: World::new(),
+        };
+        let mut status = FleetClusterStatus::default();
+        status.agent.last_seen = Some(Time(Timestamp::now() - SignedDuration::from_hours(1)));
+        let mut cluster = FleetCluster {
+            status: Some(status),
+            ..FleetCluster::default()
+        };
+        let mut first = statuses.status(&cluster, "shop");
+        assert_eq!(first.display.state, "Offline");
+        // The status was written some time ago.
+        for condition in &mut first.conditions {
+            "2026-01-01T00:00:00Z".clone_into(&mut condition.last_update_time);
+            "2026-01-01T00:00:00Z".clone_into(&mut condition.last_transition_time);
+        }
+        cluster.status = Some(first.clone());
+        assert_eq!(statuses.status(&cluster, "shop"), first);
+    }
 }

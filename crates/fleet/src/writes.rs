@@ -1,10 +1,13 @@
 //! Writes to the hub with a timeout.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_hub::{HubError, call};
 use jiff::Timestamp;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde::Serialize;
@@ -121,7 +124,36 @@ where
     }
 }
 
-fn parameters() -> PatchParams {
+/// Replaces the labels and the spec of an object. A merge would keep removed fields.
+pub(crate) async fn replace_spec<K, S>(
+    operation: &'static str,
+    api: &Api<K>,
+    name: &str,
+    labels: &BTreeMap<String, String>,
+    spec: &S,
+) -> Result<K, HubError>
+where
+    K: Clone + Debug + DeserializeOwned,
+    S: Serialize,
+{
+    let add = |path: &'static str, value: Value| {
+        PatchOperation::Add(AddOperation {
+            path: PointerBuf::parse(path).expect("the path is a constant JSON pointer"),
+            value,
+        })
+    };
+    let operations = vec![
+        add("/metadata/labels", json!(labels)),
+        add("/spec", json!(spec)),
+    ];
+    let params = parameters();
+    let patch: Patch<()> = Patch::Json(JsonPatch(operations));
+    let patched = api.patch(name, &params, &patch);
+    call(operation, patched).await
+}
+
+/// Returns the parameters of patches with the server as field manager.
+pub(crate) fn parameters() -> PatchParams {
     PatchParams {
         field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
         ..PatchParams::default()

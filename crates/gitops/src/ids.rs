@@ -9,7 +9,7 @@ pub use content::{
     BASE64_GZIP, ContentError, Manifest, content_id, decode_resource, encode_resource, sha256_hex,
 };
 pub use names::{
-    bundle_name, cluster_name, cluster_namespace, credential_secret_name, key_hash,
+    bundle_name, cluster_name, cluster_namespace, credential_secret_name, key_hash, release_name,
     safe_concat_name, short_hash, shorten,
 };
 pub use values::{

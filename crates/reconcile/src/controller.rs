@@ -192,7 +192,7 @@ impl<R: Reconciler> Controller<R> {
             Ok(Ok(Action(requeue))) => Outcome::Done { requeue },
             Ok(Err(failure)) => {
                 let expected = matches!(&failure, Failure::Reconciler(error) if self.reconciler.is_expected(error));
-                self.failed(&key, &attempt, expected, chain(&failure))
+                self.failed(&key, &attempt, expected, error_chain(&failure))
             }
             Err(error) if error.is_cancelled() => Outcome::Interrupted,
             Err(error) => {
@@ -234,7 +234,7 @@ impl<R: Reconciler> Controller<R> {
 }
 
 /// Joins the messages of an error and its causes in one line.
-fn chain(error: &dyn Error) -> String {
+pub fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

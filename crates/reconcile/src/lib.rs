@@ -24,7 +24,7 @@ mod status;
 mod trigger;
 
 pub use backoff::Backoff;
-pub use controller::{Action, Controller, Reconciler};
+pub use controller::{Action, Controller, Reconciler, error_chain};
 pub use leader::LeaderGate;
 pub use metrics::{ControllerMetrics, Metrics};
 pub use options::{Options, Shutdown};

@@ -52,7 +52,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "drover-deploy",
-        &["drover-api", "drover-apply", "drover-quantity"],
+        &[
+            "drover-api",
+            "drover-apply",
+            "drover-gitops",
+            "drover-quantity",
+        ],
     ),
     (
         "drover-audit",
@@ -83,6 +88,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-api",
             "drover-audit",
             "drover-entropy",
+            "drover-gitops",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
@@ -175,7 +181,6 @@ const CRATES: &[(&str, &[&str])] = &[
     (
         "drover-fleet",
         &[
-            "drover-access",
             "drover-api",
             "drover-entropy",
             "drover-git",

@@ -213,27 +213,11 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
     ("crates/controllers/src/tunnel_nodes.rs", "managed cluster"),
     ("crates/controllers/src/upgrade.rs", "managed cluster"),
     (
-        "crates/fleet/src/bundles/deployments.rs",
-        "the hub's stores have no kinds of Fleet",
-    ),
-    (
         "crates/fleet/src/clusters.rs",
         "the hub's stores have no kinds of Fleet",
     ),
     (
-        "crates/fleet/src/registration/removal.rs",
-        "the hub's stores have no kinds of Fleet",
-    ),
-    (
-        "crates/fleet/src/registration/requests.rs",
-        "the hub's stores have no kinds of Fleet",
-    ),
-    (
         "crates/fleet/src/registration/tokens.rs",
-        "the hub's stores have no kinds of Fleet",
-    ),
-    (
-        "crates/fleet/src/repos/bundles.rs",
         "the hub's stores have no kinds of Fleet",
     ),
     (

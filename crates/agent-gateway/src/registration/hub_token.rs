@@ -8,7 +8,6 @@
 
 use std::net::SocketAddr;
 
-use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_access::proof::hub_token_message;
 use drover_api::gitops::{
     HUB_ACCOUNT, HUB_TOKEN_SECONDS, HubToken, HubTokenRequest, fleet_namespace,
@@ -28,6 +27,7 @@ use super::decide::Refusal;
 use super::register::{refusal, version};
 use super::signer::{Signer, challenge_refused, current_or_stored_cluster, foreign_key, spend};
 use crate::tunnels::TunnelSource;
+use drover_gitops::ids::cluster_namespace;
 use drover_http_edge::networks::{NOWHERE, Quota, Rates};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};

@@ -15,7 +15,7 @@ use crate::values;
 /// Key of values in ConfigMaps and Secrets without a configured key.
 const DEFAULT_KEY: &str = "values.yaml";
 
-/// What a bundle deploys.
+/// The content that a bundle deploys.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     pub(super) objects: Vec<RenderedObject>,

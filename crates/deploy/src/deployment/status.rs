@@ -1,7 +1,7 @@
 //! The status of bundle deployments, in Fleet's form.
 
-use drover_api::fleet::status::FleetCondition;
 use drover_api::fleet::{BundleDeploymentSpec, BundleDeploymentStatus};
+use drover_gitops::states::set_condition;
 
 use super::observe::MAX_LISTED;
 use super::{DeployError, Outcome, Report};
@@ -136,29 +136,5 @@ fn place(kind: &str, api_version: &str, namespace: &str, name: &str) -> String {
 fn set(status: &mut BundleDeploymentStatus, kind: &str, error: Option<&str>, now: &str) {
     let value = if error.is_some() { "False" } else { "True" };
     let (reason, message) = error.map_or(("", ""), |message| ("Error", message));
-    let position = status
-        .conditions
-        .iter()
-        .position(|condition| condition.type_ == kind);
-    let position = position.unwrap_or_else(|| {
-        let condition = FleetCondition {
-            type_: kind.to_owned(),
-            ..FleetCondition::default()
-        };
-        status.conditions.push(condition);
-        status.conditions.len() - 1
-    });
-    let condition = &mut status.conditions[position];
-    let is_same =
-        condition.status == value && condition.reason == reason && condition.message == message;
-    if is_same {
-        return;
-    }
-    if condition.status != value {
-        now.clone_into(&mut condition.last_transition_time);
-    }
-    now.clone_into(&mut condition.last_update_time);
-    value.clone_into(&mut condition.status);
-    reason.clone_into(&mut condition.reason);
-    message.clone_into(&mut condition.message);
+    set_condition(&mut status.conditions, kind, value, reason, message, now);
 }

@@ -10,22 +10,19 @@ use drover_api::fleet::{
 use drover_gitops::ids::{DeploymentValues, clear_deployment_values, deployment_values};
 use drover_gitops::targeting::deployment_labels;
 use drover_hub::{HubError, call};
-use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation, jsonptr::PointerBuf};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cache::facts;
+use super::is_off_schedule;
 use crate::mirror::Key;
 use crate::rights::{Readable, Rights, readable_names};
 use crate::world::World;
-use crate::writes::{apply, create, delete};
-use drover_api::group::SERVER_FIELD_MANAGER;
+use crate::writes::{apply, create, delete, replace_spec};
 
 /// The deployment that a cluster should have.
 pub(super) struct Desired<'a> {
@@ -95,34 +92,8 @@ impl Deployments {
                 return Ok(());
             }
         }
-        self.patch(&api, &name, &spec, &labels).await
-    }
-
-    /// Replaces the complete fields, because a merge would keep removed options.
-    async fn patch(
-        &self,
-        api: &Api<BundleDeployment>,
-        name: &str,
-        spec: &BundleDeploymentSpec,
-        labels: &BTreeMap<String, String>,
-    ) -> Result<(), HubError> {
-        let add = |path: &'static str, value: Value| {
-            PatchOperation::Add(AddOperation {
-                path: PointerBuf::parse(path).expect("the path is a constant JSON pointer"),
-                value,
-            })
-        };
-        let operations = vec![
-            add("/metadata/labels", json!(labels)),
-            add("/spec", json!(spec)),
-        ];
-        let patch: Patch<()> = Patch::Json(JsonPatch(operations));
-        let params = PatchParams {
-            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let patched = api.patch(name, &params, &patch);
-        let written = call("write a bundle deployment", patched).await?;
+        let operation = "write a bundle deployment";
+        let written = replace_spec(operation, &api, &name, &labels, &spec).await?;
         self.world.deployments.observe(written);
         Ok(())
     }
@@ -223,7 +194,6 @@ fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
         ),
         None => (BundleDeploymentOptions::default(), String::new()),
     };
-    let status = desired.cluster.status.as_ref();
     BundleDeploymentSpec {
         paused: desired.cluster.spec.paused || desired.bundle.spec.paused,
         staged_options: options,
@@ -234,7 +204,7 @@ fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
         correct_drift,
         helm_chart_options: desired.bundle.spec.helm_op_options.clone(),
         values_hash,
-        off_schedule: status.is_some_and(|status| status.scheduled && !status.active_schedule),
+        off_schedule: is_off_schedule(desired.cluster),
         ..BundleDeploymentSpec::default()
     }
 }

@@ -65,22 +65,21 @@ impl Statuses {
         }
         let mut status = self.current(key, bundle);
         plan.write_status(&mut status);
-        let now = now();
-        aggregate.write_bundle_status(&mut status, &now);
+        aggregate.write_bundle_status(&mut status);
         status.resources_sha256_sum = sha256.to_owned();
         status.observed_generation = bundle.metadata.generation.unwrap_or_default();
+        let mut message = aggregate.ready_message("Cluster");
         if let Some(stop) = plan.stop.as_ref().filter(|stop| !stop.failed.is_empty()) {
-            let message = format!(
+            message = format!(
                 "the rollout stopped at partition {:?}: {} clusters are unavailable, and the limit is {}; \
-                 failed: {}; {}",
+                 failed: {}; {message}",
                 stop.partition,
                 stop.unavailable,
                 stop.max_unavailable,
                 stop.failed.join(", "),
-                aggregate.ready_message("Cluster")
             );
-            ready_condition(&mut status.conditions, &message, &now);
         }
+        ready_condition(&mut status.conditions, &message, &now());
         self.write_if_changed(key, bundle, status).await
     }
 

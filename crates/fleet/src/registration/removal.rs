@@ -1,22 +1,20 @@
 //! Deletes the objects of a deleted Fleet Cluster with Fleet's own agent, and reports that the server
 //! cannot import clusters.
 
-use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_api::fleet::{ClusterRegistration, FleetCluster};
-use drover_api::group::SERVER_FIELD_MANAGER;
+use drover_gitops::ids::cluster_namespace;
 use drover_gitops::states::set_condition;
 use drover_hub::{HubError, call};
 use drover_reconcile::finalizer::{has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::api::core::v1::Namespace;
-use kube::api::PatchParams;
 use kube::{Api, Client, ResourceExt as _};
 
 use super::{FINALIZER, optional};
 use crate::mirror::Key;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::{delete, now, write_status};
+use crate::writes::{delete, now, parameters, write_status};
 
 /// The controller of deleted and imported Fleet Clusters. The key is the namespace and name.
 pub(super) struct Removal {
@@ -40,10 +38,7 @@ impl Removal {
         self.rights.remove(key, &namespace).await?;
         let namespaces = Api::<Namespace>::all(self.client.clone());
         delete("delete the namespace of a cluster", &namespaces, &namespace).await?;
-        let params = PatchParams {
-            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
+        let params = parameters();
         let api = self.api(key);
         let removed = remove_finalizer(&api, cluster, FINALIZER, &params);
         optional(call("remove the finalizer of a Fleet Cluster", removed).await)?;

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::names::cluster_namespace::cluster_namespace;
 use drover_api::fleet::labels::{CLUSTER, REGISTRATION_TOKEN};
 use drover_api::fleet::{ClusterRegistration, ClusterRegistrationStatus, FleetCluster};
-use drover_api::group::SERVER_FIELD_MANAGER;
-use drover_gitops::ids::cluster_name;
+use drover_gitops::ids::{cluster_name, cluster_namespace};
 use drover_hub::{HubError, call};
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
-use drover_reconcile::{Action, Attempt, Reconciler};
+use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use jiff::{SignedDuration, Timestamp};
-use kube::api::PatchParams;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
@@ -23,7 +20,7 @@ use crate::clusters::write_namespace;
 use crate::mirror::Key;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::{create, delete, merge, write_status};
+use crate::writes::{create, delete, merge, parameters, write_status};
 
 /// Time until the next look at a service account without a token.
 const TOKEN_WAIT: Duration = Duration::from_millis(200);
@@ -106,7 +103,7 @@ impl Requests {
             // A concurrent request created the cluster.
             Ok(None) => self.join(key, request, &name).await,
             Err(error) if matches!(error.code(), Some(400 | 422)) => {
-                Ok(Err(Refusal::Labels(crate::error_text(&error))))
+                Ok(Err(Refusal::Labels(error_chain(&error))))
             }
             Err(error) => Err(error),
         }
@@ -305,12 +302,5 @@ impl Reconciler for Requests {
 
     fn is_expected(&self, error: &HubError) -> bool {
         error.is_conflict()
-    }
-}
-
-fn parameters() -> PatchParams {
-    PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
     }
 }

@@ -5,21 +5,16 @@ use std::sync::Arc;
 
 use drover_api::fleet::Bundle;
 use drover_api::fleet::labels::SECRET_TYPE_BUNDLE_VALUES;
-use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_gitops::ids::{bundle_values, clear_bundle_values};
-use drover_hub::{HubError, call};
-use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation};
+use drover_hub::HubError;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
 
 use super::owner;
 use crate::mirror::Key;
 use crate::world::World;
-use crate::writes::{apply, create, delete};
+use crate::writes::{apply, create, delete, replace_spec};
 
 /// The writer of bundles.
 #[derive(Clone)]
@@ -99,22 +94,8 @@ impl BundleWriter {
             self.world.bundles.observe(created);
             return Ok(());
         }
-        let add = |path: &'static str, value: Value| {
-            PatchOperation::Add(AddOperation {
-                path: PointerBuf::parse(path).expect("the path is a constant JSON pointer"),
-                value,
-            })
-        };
-        let operations = vec![
-            add("/metadata/labels", json!(bundle.labels())),
-            add("/spec", json!(bundle.spec)),
-        ];
-        let patch: Patch<()> = Patch::Json(JsonPatch(operations));
-        let params = PatchParams {
-            field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let written = call("write a Bundle", api.patch(&name, &params, &patch)).await?;
+        let (labels, spec) = (bundle.labels(), &bundle.spec);
+        let written = replace_spec("write a Bundle", &api, &name, labels, spec).await?;
         self.world.bundles.observe(written);
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::GitRepo;
+use drover_reconcile::error_chain;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -27,7 +28,7 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn new(error: &FetchError, delay: Duration) -> Self {
         Self {
-            message: crate::error_text(error),
+            message: error_chain(error),
             next: Timestamp::now()
                 .checked_add(delay)
                 .unwrap_or(Timestamp::MAX),

@@ -14,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// What the server does with requests.
+/// The rules by which the server answers requests.
 #[derive(Clone, Default)]
 pub(crate) struct Rules {
     /// The required header `Authorization`.

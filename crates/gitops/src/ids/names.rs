@@ -101,7 +101,9 @@ fn without_extension(file: &str) -> &str {
     }
 }
 
-fn release_name(text: &str) -> String {
+/// Returns the name of the Helm release of a text, for example of the name of a bundle deployment.
+#[must_use]
+pub fn release_name(text: &str) -> String {
     let mut name = text.replace('/', "-");
     let is_kept = |char: char| char.is_ascii_alphanumeric() || char == '-';
     // Different texts must not have equal names after the replacement of characters.

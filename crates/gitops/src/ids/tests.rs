@@ -112,3 +112,86 @@ proptest! {
         prop_assert_eq!(credential_secret_name(&a, &b).len(), 63);
     }
 }
+
+/// The expected values are the results of Fleet v0.16.0.
+#[test]
+fn cluster_namespace_is_the_namespace_that_fleet_computes() {
+    for (namespace, name, expected) in [
+        (
+            "fleet-default",
+            "shop".to_owned(),
+            "cluster-fleet-default-shop-079927a5ce7c",
+        ),
+        (
+            "fleet-local",
+            "local".to_owned(),
+            "cluster-fleet-local-local-1a3d67d0a899",
+        ),
+        (
+            "fleet-default",
+            "a".repeat(63),
+            "cluster-fleet-default-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-a794f",
+        ),
+        (
+            "fleet-default",
+            "a".repeat(29),
+            "cluster-fleet-default-aaaaaaaaaaaaaaaaaaaaaaaaaaaaa-91a02-04843",
+        ),
+        (
+            "fleet-default",
+            "a".repeat(28),
+            "cluster-fleet-default-aaaaaaaaaaaaaaaaaaaaaaaaaaaa-63ce5b2908f6",
+        ),
+        (
+            "fleet-default",
+            format!("{}-bcd", "a".repeat(34)),
+            "cluster-fleet-default-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-2d3c90",
+        ),
+        (
+            "fleet-default",
+            format!("a-{}-c", "b".repeat(30)),
+            "cluster-fleet-default-a-bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb-c-331287",
+        ),
+    ] {
+        let computed = cluster_namespace(namespace, &name);
+        assert_eq!(computed, expected);
+        assert!(computed.len() <= 63);
+    }
+}
+
+#[test]
+fn valid_release_names_stay_unchanged() {
+    assert_eq!(release_name("web-frontend"), "web-frontend");
+    let longest = "a".repeat(53);
+    assert_eq!(release_name(&longest), longest);
+}
+
+#[test]
+fn long_release_name_ends_with_a_hash() {
+    let name = release_name(&"a".repeat(54));
+    assert_eq!(
+        name,
+        format!("{}-{}", "a".repeat(47), short_hash(&"a".repeat(54), 5))
+    );
+    assert_eq!(name.len(), 53);
+}
+
+#[test]
+fn changed_release_names_differ_from_each_other() {
+    let names = ["Web", "web", "w.eb", "w_eb"].map(release_name);
+    let mut unique = names.to_vec();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), 4, "{names:?}");
+    for name in names {
+        assert!(
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        );
+    }
+}
+
+#[test]
+fn release_name_without_valid_characters_is_a_hash() {
+    assert_eq!(release_name("///").len(), 24);
+}

@@ -56,7 +56,7 @@ impl std::fmt::Display for Wait {
     }
 }
 
-/// What to do with a target.
+/// The changes of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// True to create the deployment.

@@ -173,7 +173,9 @@ fn git_repo_of_a_cluster_is_ready_if_all_its_deployments_are_ready() {
     aggregate.set("2", member("a", false));
     aggregate.set("3", member("b", true));
     let mut status = FleetClusterStatus::default();
-    aggregate.write_cluster_status(&mut status, "now");
+    aggregate.write_cluster_status(&mut status);
+    let message = aggregate.ready_message("Bundle");
+    ready_condition(&mut status.conditions, &message, "now");
     assert_eq!(
         (status.ready_git_repos, status.desired_ready_git_repos),
         (1, 2)

@@ -3,7 +3,6 @@
 use drover_api::fleet::{BundleStatus, FleetClusterStatus, StatusBase};
 
 use super::aggregate::Aggregate;
-use super::conditions::ready_condition;
 use super::deployment::{GIT_REPO, HELM_OP};
 use super::state::State;
 
@@ -24,18 +23,17 @@ impl Aggregate {
         status.display.error = !self.message().is_empty();
     }
 
-    /// Writes the roll-up to the status of a Bundle. The entries are from
-    /// [`DeploymentState::of_target`](super::DeploymentState::of_target). `now` is a time in RFC 3339.
-    pub fn write_bundle_status(&self, status: &mut BundleStatus, now: &str) {
+    /// Writes the roll-up to the status of a Bundle, without conditions. The entries are from
+    /// [`DeploymentState::of_target`](super::DeploymentState::of_target).
+    pub fn write_bundle_status(&self, status: &mut BundleStatus) {
         status.summary = self.summary();
         status.display.ready_clusters = self.ready_text();
         self.state_name().clone_into(&mut status.display.state);
-        ready_condition(&mut status.conditions, &self.ready_message("Cluster"), now);
     }
 
-    /// Writes the roll-up to the status of a Cluster. The entries are from
-    /// [`DeploymentState::of_member`](super::DeploymentState::of_member). `now` is a time in RFC 3339.
-    pub fn write_cluster_status(&self, status: &mut FleetClusterStatus, now: &str) {
+    /// Writes the roll-up to the status of a Cluster, without conditions. The entries are from
+    /// [`DeploymentState::of_member`](super::DeploymentState::of_member).
+    pub fn write_cluster_status(&self, status: &mut FleetClusterStatus) {
         status.summary = self.summary();
         status.resource_counts = self.resource_counts().clone();
         (status.ready_git_repos, status.desired_ready_git_repos) = self.ready_and_all(GIT_REPO);
@@ -46,7 +44,6 @@ impl Aggregate {
             None => NEVER_SEEN,
         };
         state.clone_into(&mut status.display.state);
-        ready_condition(&mut status.conditions, &self.ready_message("Bundle"), now);
     }
 
     fn state_name(&self) -> &'static str {

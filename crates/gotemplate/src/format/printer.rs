@@ -147,6 +147,19 @@ impl<'a> Printer<'a> {
         self.write(b")")
     }
 
+    /// Writes the type of a list or map in Go's syntax (`%#v`), and `(nil)` for a nil value. Reports
+    /// whether the value is complete.
+    fn is_nil_in_go_syntax(&mut self, value: &Value, is_nil: bool) -> Result<bool, CallError> {
+        if !self.flags.go_syntax {
+            return Ok(false);
+        }
+        self.write(value.type_name().as_bytes())?;
+        if is_nil {
+            self.write(b"(nil)")?;
+        }
+        Ok(is_nil)
+    }
+
     fn list(
         &mut self,
         list: &List,
@@ -155,11 +168,8 @@ impl<'a> Printer<'a> {
         depth: u32,
     ) -> Result<(), CallError> {
         let go_syntax = self.flags.go_syntax;
-        if go_syntax {
-            self.write(value.type_name().as_bytes())?;
-            if list.is_nil {
-                return self.write(b"(nil)");
-            }
+        if self.is_nil_in_go_syntax(value, list.is_nil)? {
+            return Ok(());
         }
         self.write(if go_syntax { b"{" } else { b"[" })?;
         for (at, item) in list.items.iter().enumerate() {
@@ -179,11 +189,8 @@ impl<'a> Printer<'a> {
         depth: u32,
     ) -> Result<(), CallError> {
         let go_syntax = self.flags.go_syntax;
-        if go_syntax {
-            self.write(value.type_name().as_bytes())?;
-            if dict.entries.is_none() {
-                return self.write(b"(nil)");
-            }
+        if self.is_nil_in_go_syntax(value, dict.entries.is_none())? {
+            return Ok(());
         }
         self.write(if go_syntax { b"{" } else { b"map[" })?;
         for (at, (key, item)) in dict.snapshot(self.budget)?.into_iter().enumerate() {
