@@ -51,8 +51,19 @@ impl Readable {
 struct Names {
     /// The names that the next write contains in addition to the names of the mirror.
     requested: Mutex<Readable>,
-    /// The names of the last write. `None` before the first write. Only one write runs at a time.
-    written: tokio::sync::Mutex<Option<Readable>>,
+    /// Only one write runs at a time.
+    roles: tokio::sync::Mutex<Roles>,
+}
+
+/// The roles for the names of one cluster.
+#[derive(Debug, Default)]
+enum Roles {
+    #[default]
+    Unknown,
+    /// The last write had these names.
+    Written(Readable),
+    /// The cluster was deleted. A later write would leave roles without a cluster.
+    Removed,
 }
 
 /// Writes the roles of agents. Concurrent requests for one cluster share a write.
@@ -81,8 +92,16 @@ impl Rights {
         Ok(())
     }
 
-    /// Writes the roles with constant rules.
+    /// Writes the roles with constant rules. Permits [`Rights::ensure`] and [`Rights::retain`] after a
+    /// removal.
     pub(crate) async fn prepare(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
+        {
+            let names = self.names(namespace);
+            let mut roles = names.roles.lock().await;
+            if matches!(*roles, Roles::Removed) {
+                *roles = Roles::Unknown;
+            }
+        }
         let deployments = [
             rule(&["bundledeployments"], &["get", "list", "watch"], []),
             rule(&["bundledeployments/status"], &["patch", "update"], []),
@@ -94,7 +113,8 @@ impl Rights {
             .await
     }
 
-    /// Waits until the agent with this namespace may read `added` and all names in `current`.
+    /// Waits until the agent with this namespace may read `added` and all names in `current`. Writes
+    /// nothing after a removal.
     pub(crate) async fn ensure(
         &self,
         namespace: &str,
@@ -103,28 +123,31 @@ impl Rights {
     ) -> Result<(), HubError> {
         let names = self.names(namespace);
         names.requested.lock().extend(added);
-        let mut written = names.written.lock().await;
-        if written
-            .as_ref()
-            .is_some_and(|written| written.contains(added))
-        {
-            return Ok(());
+        let mut roles = names.roles.lock().await;
+        match &*roles {
+            Roles::Removed => return Ok(()),
+            Roles::Written(written) if written.contains(added) => return Ok(()),
+            Roles::Written(_) | Roles::Unknown => {}
         }
         let mut readable = current();
         readable.extend(&names.requested.lock());
         self.write(namespace, &readable).await?;
-        *written = Some(readable);
+        *roles = Roles::Written(readable);
         Ok(())
     }
 
-    /// Removes the names that are not in `current` from the agent's roles.
+    /// Removes the names that are not in `current` from the agent's roles. Writes nothing after a
+    /// removal.
     pub(crate) async fn retain(
         &self,
         namespace: &str,
         current: impl Fn() -> Readable,
     ) -> Result<(), HubError> {
         let names = self.names(namespace);
-        let mut written = names.written.lock().await;
+        let mut roles = names.roles.lock().await;
+        if matches!(*roles, Roles::Removed) {
+            return Ok(());
+        }
         let readable = {
             let mut requested = names.requested.lock();
             let readable = current();
@@ -139,17 +162,20 @@ impl Rights {
             all.extend(&requested);
             all
         };
-        if written.as_ref() == Some(&readable) {
+        if matches!(&*roles, Roles::Written(written) if *written == readable) {
             return Ok(());
         }
         self.write(namespace, &readable).await?;
-        *written = Some(readable);
+        *roles = Roles::Written(readable);
         Ok(())
     }
 
     /// Deletes the objects outside of a cluster's namespace.
     pub(crate) async fn remove(&self, cluster: &Key, namespace: &str) -> Result<(), HubError> {
-        self.clusters.lock().remove(namespace);
+        let names = self.names(namespace);
+        let mut roles = names.roles.lock().await;
+        *roles = Roles::Removed;
+        *names.requested.lock() = Readable::default();
         let operation = "delete the roles of an agent";
         let client = &self.client;
         let bindings = Api::<ClusterRoleBinding>::all(client.clone());
@@ -296,13 +322,4 @@ fn accounts(namespace: &str) -> Subject {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn empty_list_of_names_permits_nothing() {
-        assert_eq!(named("", "secrets", &BTreeSet::new()), []);
-        let rules = named("", "secrets", &["values".to_owned()].into());
-        assert_eq!(rules[0].resource_names, Some(vec!["values".to_owned()]));
-    }
-}
+mod tests;
