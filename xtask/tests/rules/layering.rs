@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["drover-quantity", "drover-rbac", "drover-reconcile"],
     ),
     ("drover-entropy", &[]),
+    ("drover-fuzz-corpus", &[]),
     ("drover-git", &[]),
     ("drover-gitops", &["drover-api"]),
     ("drover-tls", &[]),
@@ -277,6 +278,7 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Crates that only tests use. The programs do not depend on these crates.
 const ONLY_TESTS: &[&str] = &[
     "fault-vfs",
+    "drover-fuzz-corpus",
     "drover-testkit",
     "proptest",
     "insta",

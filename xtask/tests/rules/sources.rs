@@ -48,6 +48,7 @@ fn only_for_tests(file: &str) -> bool {
         || file.ends_with("_tests.rs")
         || file.contains("/fuzz/")
         || file.starts_with("crates/testkit/")
+        || file.starts_with("crates/fuzz-corpus/")
 }
 
 /// Returns the text of a source file before the module with the attribute `#[cfg(test)]`.

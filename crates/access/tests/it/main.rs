@@ -1,48 +1,38 @@
 //! Checks the properties of the fuzzers with their stored corpora, as ordinary tests.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-fn replay(target: &str, property: fn(&[u8])) {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(target);
-    let mut seen = 0;
-    for entry in std::fs::read_dir(&corpus).unwrap() {
-        property(&std::fs::read(entry.unwrap().path()).unwrap());
-        seen += 1;
-    }
-    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
-}
+use drover_fuzz_corpus::replay;
+
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
 fn path_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("path", properties::path);
+    replay(PACKAGE, "path", properties::path);
 }
 
 #[test]
 fn header_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("headers", properties::headers);
+    replay(PACKAGE, "headers", properties::headers);
 }
 
 #[test]
 fn token_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("token", properties::token);
+    replay(PACKAGE, "token", properties::token);
 }
 
 #[test]
 fn account_token_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("account_token", properties::account_token);
+    replay(PACKAGE, "account_token", properties::account_token);
 }
 
 #[test]
 fn setting_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("setting", properties::setting);
+    replay(PACKAGE, "setting", properties::setting);
 }
 
 #[test]
 fn endpoint_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("endpoint", properties::endpoint);
+    replay(PACKAGE, "endpoint", properties::endpoint);
 }

@@ -3,13 +3,9 @@
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
+use drover_fuzz_corpus::replay;
+
 #[test]
 fn binding_parser_property_tests_pass_for_the_fuzz_corpus() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/binding");
-    let mut count = 0;
-    for entry in std::fs::read_dir(&corpus).unwrap() {
-        properties::binding(&std::fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!(count >= 5, "{} has only {count} entries", corpus.display());
+    replay(env!("CARGO_MANIFEST_DIR"), "binding", properties::binding);
 }

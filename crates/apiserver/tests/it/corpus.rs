@@ -9,105 +9,91 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// Replays a corpus of the fuzzers. `testkit` has a function with the same purpose. This crate
-/// cannot use that function, because `testkit` depends on the tunnel crate.
-fn replay(target: &str, property: fn(&[u8])) {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(target);
-    let mut seen = 0;
-    for entry in std::fs::read_dir(&corpus).unwrap() {
-        property(&std::fs::read(entry.unwrap().path()).unwrap());
-        seen += 1;
-    }
-    assert!(
-        seen >= 5,
-        "the corpus {} has only {seen} entries",
-        corpus.display()
-    );
-}
+use drover_fuzz_corpus::replay;
+
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
 fn field_set_property_tests_pass_for_the_fuzz_corpus() {
-    replay("fields", properties::fields);
+    replay(PACKAGE, "fields", properties::fields);
 }
 
 #[test]
 fn label_selector_property_tests_pass_for_the_fuzz_corpus() {
-    replay("labels", properties::labels);
+    replay(PACKAGE, "labels", properties::labels);
 }
 
 #[test]
 fn field_selector_property_tests_pass_for_the_fuzz_corpus() {
-    replay("field-selector", properties::field_selector);
+    replay(PACKAGE, "field-selector", properties::field_selector);
 }
 
 #[test]
 fn patch_property_tests_pass_for_the_fuzz_corpus() {
-    replay("patch", properties::patch);
+    replay(PACKAGE, "patch", properties::patch);
 }
 
 #[test]
 fn field_owner_property_tests_pass_for_the_fuzz_corpus() {
-    replay("owners", properties::owners);
+    replay(PACKAGE, "owners", properties::owners);
 }
 
 #[test]
 fn token_property_tests_pass_for_the_fuzz_corpus() {
-    replay("token", access::token);
+    replay(PACKAGE, "token", access::token);
 }
 
 #[test]
 fn impersonation_property_tests_pass_for_the_fuzz_corpus() {
-    replay("impersonation", access::impersonation);
+    replay(PACKAGE, "impersonation", access::impersonation);
 }
 
 #[test]
 fn stored_value_property_tests_pass_for_the_fuzz_corpus() {
-    replay("stored", properties::stored);
+    replay(PACKAGE, "stored", properties::stored);
 }
 
 #[test]
 fn request_path_property_tests_pass_for_the_fuzz_corpus() {
-    replay("path", edge::path);
+    replay(PACKAGE, "path", edge::path);
 }
 
 #[test]
 fn query_property_tests_pass_for_the_fuzz_corpus() {
-    replay("query", edge::query);
+    replay(PACKAGE, "query", edge::query);
 }
 
 #[test]
 fn accept_header_property_tests_pass_for_the_fuzz_corpus() {
-    replay("accept", edge::accept);
+    replay(PACKAGE, "accept", edge::accept);
 }
 
 #[test]
 fn continue_token_property_tests_pass_for_the_fuzz_corpus() {
-    replay("page", edge::page);
+    replay(PACKAGE, "page", edge::page);
 }
 
 #[test]
 fn protobuf_body_property_tests_pass_for_the_fuzz_corpus() {
-    replay("protobuf", edge::protobuf);
+    replay(PACKAGE, "protobuf", edge::protobuf);
 }
 
 #[test]
 fn request_body_parser_property_tests_pass_for_the_fuzz_corpus() {
-    replay("body", edge::body);
+    replay(PACKAGE, "body", edge::body);
 }
 
 #[test]
 fn quantity_property_tests_pass_for_the_fuzz_corpus() {
-    replay("quantity", kinds::quantity);
+    replay(PACKAGE, "quantity", kinds::quantity);
 }
 
 #[test]
 fn printer_column_property_tests_pass_for_the_fuzz_corpus() {
-    replay("column", kinds::column);
+    replay(PACKAGE, "column", kinds::column);
 }
 
 #[test]
 fn schema_property_tests_pass_for_the_fuzz_corpus() {
-    replay("schema", kinds::schema);
+    replay(PACKAGE, "schema", kinds::schema);
 }

@@ -1,20 +1,13 @@
 //! Checks the properties of the fuzzers with their stored corpora, as ordinary tests.
 
+use drover_fuzz_corpus::entries;
 use drover_git::untrusted;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 fn replay(target: &str, property: fn(&[u8])) {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(target);
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(&corpus).unwrap() {
-        entries.push(std::fs::read(entry.unwrap().path()).unwrap());
-    }
-    let seen = entries.len();
-    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
+    let entries = entries(env!("CARGO_MANIFEST_DIR"), target, 5);
     for entry in &entries {
         property(entry);
     }

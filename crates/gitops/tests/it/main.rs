@@ -15,6 +15,7 @@ mod targets;
 
 use std::path::PathBuf;
 
+use drover_fuzz_corpus::replay;
 use serde::de::DeserializeOwned;
 
 fn folder() -> PathBuf {
@@ -38,25 +39,14 @@ fn cases<I: DeserializeOwned, E: DeserializeOwned>(name: &str) -> Vec<(I, E)> {
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// Checks a property with each file of a corpus.
-fn check_corpus(name: &str, property: fn(&[u8])) {
-    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(name);
-    let mut seen = 0;
-    for entry in std::fs::read_dir(&corpus).unwrap() {
-        property(&std::fs::read(entry.unwrap().path()).unwrap());
-        seen += 1;
-    }
-    assert!(seen >= 5, "{} has only {seen} entries", corpus.display());
-}
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
 fn fleet_yaml_properties_are_true_for_the_fuzz_corpus() {
-    check_corpus("fleet_yaml", properties::fleet_yaml);
+    replay(PACKAGE, "fleet_yaml", properties::fleet_yaml);
 }
 
 #[test]
 fn repository_properties_are_true_for_the_fuzz_corpus() {
-    check_corpus("repository", properties::repository);
+    replay(PACKAGE, "repository", properties::repository);
 }

@@ -1,5 +1,6 @@
 //! Properties that are true for any template.
 
+use drover_fuzz_corpus::replay;
 use proptest::prelude::*;
 
 use crate::fuzz_properties;
@@ -131,13 +132,11 @@ proptest! {
 
 #[test]
 fn corpus_of_the_fuzz_target_has_no_panic() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/render");
-    let mut count = 0;
-    for entry in std::fs::read_dir(corpus).unwrap() {
-        fuzz_properties::render(&std::fs::read(entry.unwrap().path()).unwrap());
-        count += 1;
-    }
-    assert!(count >= 5);
+    replay(
+        env!("CARGO_MANIFEST_DIR"),
+        "render",
+        fuzz_properties::render,
+    );
 }
 
 #[test]
