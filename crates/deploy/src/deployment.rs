@@ -3,6 +3,7 @@
 mod correct;
 mod deploy;
 mod error;
+mod finished;
 mod observe;
 mod prepare;
 mod releases;

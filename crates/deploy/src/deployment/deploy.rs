@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 
+use super::finished::finished;
 use super::prepare::{Prepared, Revision};
 use super::{DeployError, Deployer, Input, Outcome, REMEMBERED, Target, unique};
 use crate::apply::{self, Changes};
@@ -37,7 +38,8 @@ struct Run<'a> {
 }
 
 impl Deployer {
-    /// Deploys a bundle. A repeated call after an interruption completes the deployment.
+    /// Deploys a bundle. A repeated call after an interruption completes the deployment. A repeated call
+    /// after a complete deployment changes nothing.
     pub async fn deploy(&self, input: &Input<'_>) -> Result<Outcome, DeployError> {
         let options = &input.spec.options;
         let target = Target::of(input.name, options, &self.settings.default_namespace);
@@ -45,6 +47,9 @@ impl Deployer {
         let history = target.history(&cluster, input.name);
         let stored = history.read().await?;
         check_owner(input.name, &target, &stored)?;
+        if let Some(outcome) = finished(input.spec, &target, &stored)? {
+            return Ok(outcome);
+        }
         let last = stored.last().map_or(0, |stored| stored.release.version);
         let is_upgrade = deployed(&stored).is_some();
         let revision = Revision {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drover_api::fleet::{HelmOptions, ValuesKey};
 use serde_json::{Map, Value, json};
 
-use super::{DeployError, Deployer, Input, Target};
+use super::{DeployError, Deployer, Input, Target, finished};
 use crate::cluster::{Cluster, ClusterError};
 use crate::object::{Object, ObjectKey, POLICY_ANNOTATION};
 use crate::renderer::{RenderRequest, Rendered, RenderedHook, RenderedObject};
@@ -189,7 +189,7 @@ fn chart_metadata(input: &Input<'_>) -> Value {
     json!({"apiVersion": "v2", "name": name, "version": format!("v0.0.0+{id}")})
 }
 
-/// Returns the annotations by which Fleet's agent finds its releases.
+/// Returns the annotations by which Fleet's agent and this agent find their releases.
 fn annotations(input: &Input<'_>, agent_namespace: &str) -> BTreeMap<String, String> {
     let options = &input.spec.options;
     let mut annotations = BTreeMap::from([
@@ -208,6 +208,10 @@ fn annotations(input: &Input<'_>, agent_namespace: &str) -> BTreeMap<String, Str
         (
             "fleet.cattle.io/keep-resources".to_owned(),
             options.keep_resources.to_string(),
+        ),
+        (
+            finished::DEPLOYMENT.to_owned(),
+            finished::identity(input.spec),
         ),
     ]);
     if !input.commit.is_empty() {

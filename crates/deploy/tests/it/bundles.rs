@@ -38,7 +38,7 @@ async fn objects_are_applied_and_observed() {
     let observed = status::observed(deployed, &report, "t");
     assert!(observed.ready && observed.non_modified);
     assert_eq!(observed.release, "web/web:1");
-    assert_eq!(observed.applied_deployment_id, "s-1:2");
+    assert_eq!(observed.applied_deployment_id, bundle.spec.deployment_id);
     let states: Vec<_> = observed
         .conditions
         .iter()
@@ -92,6 +92,21 @@ async fn history_keeps_two_records() {
         .map(|one| (one.release.version, one.release.info.status))
         .collect();
     assert_eq!(states, [(2, Status::Superseded), (3, Status::Deployed)]);
+}
+
+#[tokio::test]
+async fn complete_deployment_is_repeated_only_if_the_hub_requests_it() {
+    let cluster = TestCluster::new().await;
+    let mut bundle = Bundle::new(&[("a.yaml", A)]);
+    let first = cluster.deploy(&bundle).await.unwrap();
+    // The agent ended before it wrote the status, and starts again.
+    let again = cluster.deploy(&bundle).await.unwrap();
+    assert_eq!(again.release, "web/web:1");
+    assert_eq!(again.objects, first.objects);
+
+    bundle.spec.options.force_sync_generation = 1;
+    let forced = cluster.deploy(&bundle).await.unwrap();
+    assert_eq!(forced.release, "web/web:2");
 }
 
 #[tokio::test]

@@ -122,7 +122,7 @@ impl Bundle {
         };
         let spec = BundleDeploymentSpec {
             options,
-            deployment_id: "s-1:2".to_owned(),
+            deployment_id: format!("{}:2", id(files)),
             ..BundleDeploymentSpec::default()
         };
         let resources = files.iter().map(|(name, content)| BundleResource {
@@ -157,6 +157,14 @@ impl Bundle {
             values: None,
         }
     }
+}
+
+/// Returns an ID that is different for different files.
+fn id(files: &[(&str, &str)]) -> String {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    files.hash(&mut hasher);
+    format!("s-{:x}", hasher.finish())
 }
 
 fn read(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {

@@ -1,0 +1,45 @@
+//! Finds a deployment that is complete, but is not in the status of its bundle deployment.
+
+use drover_api::fleet::BundleDeploymentSpec;
+
+use super::{Outcome, Target};
+use crate::record::{self, RecordError, Status};
+use crate::release::Stored;
+
+/// Annotation of the chart in a release record: the deployment that the record belongs to.
+pub(super) const DEPLOYMENT: &str = "management.drover.dev/deployment";
+
+/// Returns the value of [`DEPLOYMENT`]. It differs for each deployment that the hub requests.
+pub(super) fn identity(spec: &BundleDeploymentSpec) -> String {
+    format!(
+        "{}/{}/{}",
+        spec.deployment_id,
+        spec.options.force_sync_generation,
+        spec.downstream_resources_generation
+    )
+}
+
+/// Returns the outcome of the requested deployment if its release is complete. The agent ended before it
+/// wrote the status. A second deployment would run the hooks again.
+pub(super) fn finished(
+    spec: &BundleDeploymentSpec,
+    target: &Target,
+    stored: &[Stored],
+) -> Result<Option<Outcome>, RecordError> {
+    let Some(last) = stored.last().map(|stored| &stored.release) else {
+        return Ok(None);
+    };
+    let annotation = last
+        .chart
+        .pointer("/metadata/annotations")
+        .and_then(|annotations| annotations.get(DEPLOYMENT))
+        .and_then(serde_json::Value::as_str);
+    if last.info.status != Status::Deployed || annotation != Some(&identity(spec)) {
+        return Ok(None);
+    }
+    let objects = record::objects(&last.manifest)?;
+    Ok(Some(Outcome {
+        release: format!("{}/{}:{}", target.namespace, target.release, last.version),
+        objects: objects.iter().map(crate::object::Object::key).collect(),
+    }))
+}
