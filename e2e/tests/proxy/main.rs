@@ -7,6 +7,7 @@
 
 mod accounts;
 mod failures;
+mod gitops;
 mod revocation;
 mod security;
 #[path = "../table/table.rs"]
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
             test!(failures::stopped_api_server_is_reported_immediately),
             test!(failures::proxy_forwards_requests_while_the_hub_is_down),
             test!(failures::agents_reconnect_to_a_restarted_server),
+            test!(gitops::bundle_is_deployed_completely_after_programs_are_killed),
             test!(failures::agent_with_wrong_certificate_authority_reports_the_tls_error),
             test!(security::secrets::logs_and_metrics_contain_no_secrets),
         ],
