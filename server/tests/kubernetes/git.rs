@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use crate::place::TestHub;
 use crate::server::{Server, client, token};
 
-const SOON: Duration = Duration::from_mins(1);
+pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// A git client with an empty home folder.
 pub(crate) struct Client {
@@ -107,7 +107,7 @@ impl Client {
 }
 
 /// Starts a server on an embedded hub with the repository `example`.
-async fn server() -> (TestHub, Server, Repositories) {
+pub(crate) async fn server_with_example() -> (TestHub, Server, Repositories) {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let repositories = Repositories::open(hub.folder().join("git")).unwrap();
@@ -148,7 +148,7 @@ async fn user_with(server: &Server, admin: &str, name: &str, verbs: &[&str]) -> 
 
 #[tokio::test]
 async fn git_clones_pushes_and_fetches_through_the_server() {
-    let (_hub, server, repositories) = server().await;
+    let (_hub, server, repositories) = server_with_example().await;
     let admin = server.administrator().await;
     let token = api_token(&server, &admin).await;
     let client = Client::new(&server);
@@ -218,7 +218,7 @@ async fn git_clones_pushes_and_fetches_through_the_server() {
 
 #[tokio::test]
 async fn only_users_with_a_role_read_and_change_a_repository() {
-    let (hub, server, repositories) = server().await;
+    let (hub, server, repositories) = server_with_example().await;
     let admin = server.administrator().await;
     repositories
         .create(&"other".parse().unwrap())
@@ -276,7 +276,7 @@ where
 
 #[tokio::test]
 async fn service_account_of_the_hub_reads_a_repository_with_a_cluster_role() {
-    let (_hub, server, _) = server().await;
+    let (_hub, server, _) = server_with_example().await;
     let accounts: Api<ServiceAccount> = Api::namespaced(server.hub.client(), "default");
     let account = ServiceAccount {
         metadata: ObjectMeta {
@@ -422,7 +422,7 @@ async fn wait_for_processes(hub: &TestHub, expected: impl Fn(usize) -> bool) {
 
 #[tokio::test]
 async fn stuck_pushes_do_not_block_other_users_and_end_with_their_connections() {
-    let (hub, server, _) = server().await;
+    let (hub, server, _) = server_with_example().await;
     let admin = server.administrator().await;
     let reader = user_with(&server, &admin, "reader", &["get"]).await;
     let stuck: Vec<_> = (0..4).map(|_| stuck_push(&server, &admin)).collect();
@@ -445,7 +445,7 @@ async fn stuck_pushes_do_not_block_other_users_and_end_with_their_connections() 
 
 #[tokio::test]
 async fn compressed_request_bodies_reach_git_and_large_bodies_are_rejected() {
-    let (_hub, server, _) = server().await;
+    let (_hub, server, _) = server_with_example().await;
     let admin = server.administrator().await;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(b"0014command=ls-refs\n0000").unwrap();

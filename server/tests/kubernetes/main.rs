@@ -23,4 +23,5 @@ mod recover;
 mod registration;
 mod roles;
 mod server;
+mod webhooks;
 mod written_roles;
