@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::build::share_dependencies;
+use crate::build::{share_dependencies, target};
 use crate::limited::{self, Limited};
 
 /// Timeout of a test binary. A test can hang after a patch removes the tested defence.
@@ -97,6 +97,8 @@ impl Suite {
         command
             .args(["--test-threads=4", "--color=never"])
             .args(&self.module)
+            // The tests of drover-deploy would search the program beside the weakened programs.
+            .env("DROVER_RENDER", target().join("debug/drover-render"))
             .current_dir(root);
         let stop = deadline.map_or(hangs_at, |deadline| deadline.min(hangs_at));
         let Limited { status, stdout, .. } =
