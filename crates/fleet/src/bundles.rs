@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
+use drover_gitops::policy::Refusal;
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
 use drover_gitops::targeting::{Group, TargetError, mapping_applies};
 use drover_hub::{HubError, call};
@@ -28,6 +29,7 @@ use self::deployments::{Deployments, Desired};
 use self::status::Statuses;
 use crate::contents::{Contents, ContentsError, NewContent};
 use crate::groups::Groups;
+use crate::limits;
 use crate::mirror::Key;
 use crate::offline::is_offline;
 use crate::rights::Rights;
@@ -53,6 +55,8 @@ pub(crate) enum BundleError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Rollout(#[from] RolloutError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Contents(#[from] ContentsError),
     #[error(
@@ -97,6 +101,8 @@ impl Bundles {
     }
 
     async fn deploy(&self, key: &Key, bundle: &Bundle) -> Result<Action, BundleError> {
+        let limits = limits::of(&self.world, &key.namespace);
+        limits.bundle(bundle)?;
         let slot = Arc::clone(self.compiled.lock().entry(key.clone()).or_default());
         let mut compiled = slot.lock().await;
         let version = Version::of(bundle);
@@ -109,7 +115,7 @@ impl Bundles {
         };
         let clusters = self.clusters(bundle);
         let groups = self.groups(&clusters);
-        let targets = compiled.targets(&clusters, &groups)?;
+        let targets = compiled.targets(&clusters, &groups, limits.namespace_selector())?;
         let present = self.present(key);
         let (plan, offline) = plan(bundle, &targets, &groups, &present)?;
         if !targets.is_empty() {
@@ -383,8 +389,14 @@ impl Reconciler for Bundles {
         match Box::pin(self.deploy(key, &bundle)).await {
             Err(error) => {
                 let message = error_chain(&error);
-                self.statuses.write_error(key, &bundle, &message).await?;
-                Err(error)
+                let later = self.statuses.write_error(key, &bundle, &message).await?;
+                match error {
+                    // A change of the bundle or of the limits ends the refusal.
+                    BundleError::Refused(_) => {
+                        Ok(later.map_or_else(Action::await_change, Action::requeue))
+                    }
+                    error => Err(error),
+                }
             }
             action => action,
         }

@@ -8,6 +8,7 @@ mod clusters;
 mod contents;
 mod foreign;
 mod groups;
+mod limits;
 mod mirror;
 mod namespaces;
 mod offline;
@@ -234,6 +235,9 @@ impl Gitops {
                 enqueue.enqueue(change.key.clone());
             }
         });
+        limits::connect(&self.world, &trigger, |world, namespace| {
+            keys(&world.git_repos.in_namespace(namespace))
+        });
         let (client, world) = (self.hub.client(), self.world.clone());
         let fetcher = Arc::clone(&self.fetcher);
         let repos = Repos::new(client, world.clone(), fetcher, states, statuses);
@@ -249,6 +253,9 @@ impl Gitops {
             ..Options::new("bundles")
         });
         triggers::connect(&self.world, &trigger);
+        limits::connect(&self.world, &trigger, |world, namespace| {
+            keys(&world.bundles.in_namespace(namespace))
+        });
         let bundles = Bundles::new(self.hub.client(), self.world.clone(), contents, rights);
         let world = self.world.clone();
         Controller::new(trigger, bundles).at_start(move || {

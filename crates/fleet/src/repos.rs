@@ -23,6 +23,7 @@ use self::bundles::BundleWriter;
 use self::fetch::FetchError;
 use self::polls::Polls;
 use self::state::{Failure, States};
+use crate::limits;
 use crate::mirror::Key;
 use crate::world::World;
 
@@ -80,6 +81,24 @@ impl Repos {
             .collect()
     }
 
+    /// Returns the GitRepo with the defaults of its namespace's limits. A refused GitRepo is not polled.
+    fn permitted(&self, key: &Key, repo: &GitRepo) -> Option<GitRepo> {
+        match limits::of(&self.world, &key.namespace).git_repo(repo) {
+            Ok(resolved) => {
+                self.states.permitted(key);
+                let mut repo = repo.clone();
+                repo.spec.service_account = resolved.service_account;
+                repo.spec.client_secret_name = resolved.secret_name;
+                Some(repo)
+            }
+            Err(refusal) => {
+                self.states.refused(key, refusal.to_string());
+                self.statuses.enqueue(key.clone());
+                None
+            }
+        }
+    }
+
     /// Polls a repository, and writes its bundles after a change.
     async fn poll(&self, key: &Key, repo: &GitRepo) -> Result<(), FetchError> {
         let source = source::source(&self.client, repo).await?;
@@ -132,6 +151,9 @@ impl Reconciler for Repos {
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
         match self.world.git_repos.get(key) {
             Some(repo) if repo.metadata.deletion_timestamp.is_none() => {
+                let Some(repo) = self.permitted(key, &repo) else {
+                    return Ok(Action::await_change());
+                };
                 Ok(Box::pin(self.reconcile_repo(key, &repo)).await)
             }
             Some(_) => Ok(Action::await_change()),

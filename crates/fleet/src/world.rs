@@ -3,7 +3,7 @@
 use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE, CONTENT_NAME};
 use drover_api::fleet::{
     Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, ClusterRegistration, Content,
-    FleetCluster, FleetClusterRegistrationToken, GitRepo,
+    FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, Policy,
 };
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
@@ -29,6 +29,8 @@ pub(crate) struct World {
     pub(crate) namespaces: Mirror<Namespace>,
     pub(crate) tokens: Mirror<FleetClusterRegistrationToken>,
     pub(crate) registrations: Mirror<ClusterRegistration>,
+    pub(crate) restrictions: Mirror<GitRepoRestriction>,
+    pub(crate) policies: Mirror<Policy>,
     /// The bundle deployments of each bundle.
     by_bundle: Arc<RwLock<BTreeMap<Key, BTreeSet<Key>>>>,
 }
@@ -42,6 +44,8 @@ impl Mirrored for Bundle {}
 impl Mirrored for BundleNamespaceMapping {}
 impl Mirrored for FleetClusterRegistrationToken {}
 impl Mirrored for ClusterRegistration {}
+impl Mirrored for GitRepoRestriction {}
+impl Mirrored for Policy {}
 
 impl Mirrored for BundleDeployment {
     fn trimmed(mut self) -> Self {
@@ -110,6 +114,8 @@ impl World {
             follow(client, &self.namespaces, stop),
             follow(client, &self.tokens, stop),
             follow(client, &self.registrations, stop),
+            follow(client, &self.restrictions, stop),
+            follow(client, &self.policies, stop),
         );
     }
 
@@ -125,6 +131,8 @@ impl World {
         self.namespaces.synced().await;
         self.tokens.synced().await;
         self.registrations.synced().await;
+        self.restrictions.synced().await;
+        self.policies.synced().await;
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod fleet_yaml;
 pub mod ids;
+pub mod policy;
 pub mod rollout;
 pub mod states;
 pub mod targeting;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use drover_api::fleet::{Bundle, FleetCluster};
+use drover_api::fleet::{Bundle, FleetCluster, LabelSelector};
 use drover_gitops::ids::{Manifest, content_id};
 use drover_gitops::targeting::{ClusterFacts, Group, Target, TargetError, Targeting};
 use kube::ResourceExt as _;
@@ -29,6 +29,8 @@ pub(super) struct Compiled {
     pub(super) content: String,
     /// The targets of clusters, with the hash of the facts about each cluster.
     targets: BTreeMap<Key, (u64, Option<Arc<Target>>)>,
+    /// The selector of target namespaces that `targets` depends on.
+    namespaces: Option<LabelSelector>,
 }
 
 /// The parts of a bundle that targets depend on.
@@ -63,6 +65,7 @@ impl Compiled {
             manifest,
             bundle: Arc::new(bundle),
             targets: BTreeMap::new(),
+            namespaces: None,
         }
     }
 
@@ -71,14 +74,19 @@ impl Compiled {
     }
 
     /// Returns the targets of the clusters that the bundle selects. Computes only targets whose cluster
-    /// has changed.
+    /// has changed. `namespaces` is the selector of target namespaces from the restrictions.
     pub(super) fn targets(
         &mut self,
         clusters: &[Arc<FleetCluster>],
         groups: &Groups,
+        namespaces: Option<&LabelSelector>,
     ) -> Result<Vec<ClusterTarget>, TargetError> {
         let bundle = Arc::clone(&self.bundle);
         let targeting = Targeting::new(&bundle)?;
+        if self.namespaces.as_ref() != namespaces {
+            self.targets.clear();
+            self.namespaces = namespaces.cloned();
+        }
         let mut targets = BTreeMap::new();
         let mut selected = Vec::new();
         for cluster in clusters {
@@ -90,7 +98,7 @@ impl Compiled {
             let target = match self.targets.remove(&key) {
                 Some((known, target)) if known == hash => target,
                 _ => targeting
-                    .target(&facts, &self.content, None, &GoTemplates)?
+                    .target(&facts, &self.content, namespaces, &GoTemplates)?
                     .map(Arc::new),
             };
             if let Some(target) = &target {

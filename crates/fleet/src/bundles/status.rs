@@ -83,18 +83,18 @@ impl Statuses {
         self.write_if_changed(key, bundle, status).await
     }
 
-    /// Writes the condition `Ready` of a bundle that cannot be deployed.
+    /// Writes the condition `Ready` of a bundle that cannot be deployed. Returns the delay of a write
+    /// that is too early.
     pub(super) async fn write_error(
         &self,
         key: &Key,
         bundle: &Bundle,
         message: &str,
-    ) -> Result<(), HubError> {
+    ) -> Result<Option<Duration>, HubError> {
         let mut status = self.current(key, bundle);
         "ErrApplied".clone_into(&mut status.display.state);
         ready_condition(&mut status.conditions, message, &now());
-        self.write_if_changed(key, bundle, status).await?;
-        Ok(())
+        self.write_if_changed(key, bundle, status).await
     }
 
     fn current(&self, key: &Key, bundle: &Bundle) -> BundleStatus {

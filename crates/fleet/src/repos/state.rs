@@ -47,6 +47,10 @@ pub(super) struct RepoState {
     pub(super) polled_at: Option<Timestamp>,
     /// Generation of the spec of the written bundles.
     pub(super) generation: Option<i64>,
+    /// Service account of the written bundles, which can be the default of the namespace's limits.
+    service_account: Option<String>,
+    /// The reason why the limits of the namespace refuse the GitRepo.
+    pub(super) refusal: Option<String>,
     /// True while the repository is read.
     pub(super) is_reading: bool,
     pub(super) failure: Option<Failure>,
@@ -107,8 +111,13 @@ impl States {
         let generation = state
             .generation
             .or_else(|| status.map(|it| it.observed_generation));
+        let account = &repo.spec.service_account;
+        let is_other_account = state.service_account.is_some_and(|it| it != *account);
         let has_failed = state.failure.is_some_and(|failure| failure.is_content);
-        known != Some(commit) || generation != repo.metadata.generation || has_failed
+        known != Some(commit)
+            || generation != repo.metadata.generation
+            || has_failed
+            || is_other_account
     }
 
     pub(super) fn reading(&self, key: &Key) {
@@ -119,7 +128,16 @@ impl States {
         self.update(key, |state| {
             state.commit = Some(commit.to_owned());
             state.generation = repo.metadata.generation;
+            state.service_account = Some(repo.spec.service_account.clone());
         });
+    }
+
+    pub(super) fn permitted(&self, key: &Key) {
+        self.update(key, |state| state.refusal = None);
+    }
+
+    pub(super) fn refused(&self, key: &Key, refusal: String) {
+        self.update(key, |state| state.refusal = Some(refusal));
     }
 
     pub(super) fn succeeded(&self, key: &Key) {

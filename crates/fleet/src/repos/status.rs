@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use drover_api::fleet::{BundleDeployment, FleetCondition, GitRepo, GitRepoStatus};
+use drover_gitops::policy::Refusal;
 use drover_gitops::states::{
     Aggregate, DeploymentState, ready_condition, resources, set_condition,
 };
@@ -59,7 +60,11 @@ impl RepoStatuses {
             _ => "Current",
         };
         job.clone_into(&mut status.git_job_status);
-        if let Some(failure) = &state.failure {
+        if let Some(refusal) = &state.refusal {
+            "GitError".clone_into(&mut status.base.display.state);
+            status.base.display.message.clone_from(refusal);
+            status.base.display.error = true;
+        } else if let Some(failure) = &state.failure {
             "GitError".clone_into(&mut status.base.display.state);
             status.base.display.message.clone_from(&failure.message);
             status.base.display.error = true;
@@ -113,13 +118,19 @@ fn set_conditions(conditions: &mut Vec<FleetCondition>, state: &RepoState, aggre
     let reconciling = if state.is_reading { "True" } else { "False" };
     set_condition(conditions, "Reconciling", reconciling, "", "", &now);
     let is_stalled = failure.is_some_and(|failure| failure.is_content);
-    let stalled = if is_stalled {
-        ("True", &*message)
-    } else {
-        ("False", "")
+    let refusal = state.refusal.as_deref();
+    let (stalled, reason, cause) = match refusal {
+        Some(refusal) => ("True", Refusal::REASON, refusal),
+        None if is_stalled => ("True", "", &*message),
+        None => ("False", "", ""),
     };
-    set_condition(conditions, "Stalled", stalled.0, "", stalled.1, &now);
-    set_condition(conditions, "Accepted", "True", "", "", &now);
+    set_condition(conditions, "Stalled", stalled, reason, cause, &now);
+    let (accepted, reason) = match refusal {
+        Some(_) => ("False", Refusal::REASON),
+        None => ("True", ""),
+    };
+    let cause = refusal.unwrap_or_default();
+    set_condition(conditions, "Accepted", accepted, reason, cause, &now);
     let ready = if failure.is_some() {
         message.clone()
     } else {
@@ -145,5 +156,23 @@ impl Reconciler for RepoStatuses {
             self.world.git_repos.observe(written);
         }
         Ok(Action::await_change())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_git_repo_has_the_condition_accepted_false_with_the_cause() {
+        let cause = "spec.serviceAccount: \"admin\" is not permitted";
+        let mut state = RepoState::default();
+        state.refusal = Some(cause.to_owned());
+        let mut conditions = Vec::new();
+        set_conditions(&mut conditions, &state, &Aggregate::default());
+        let accepted = conditions.iter().find(|it| it.type_ == "Accepted").unwrap();
+        assert_eq!(accepted.status, "False");
+        assert_eq!(accepted.reason, "PolicyViolation");
+        assert_eq!(accepted.message, cause);
     }
 }
