@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use thiserror::Error;
 
-use self::cache::{ClusterTarget, Compiled, Version, facts};
+use self::cache::{ClusterTarget, Compiled, Version};
 use self::deployments::{Deployments, Desired};
 use self::status::Statuses;
 use crate::contents::{Contents, ContentsError, NewContent};
@@ -35,6 +35,8 @@ use crate::offline::is_offline;
 use crate::rights::Rights;
 use crate::world::World;
 use crate::writes::parameters;
+
+pub(crate) use self::cache::facts;
 
 /// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle
 /// deployments.

@@ -16,6 +16,7 @@ mod registration;
 mod repos;
 mod rights;
 mod rollups;
+mod schedules;
 mod templates;
 mod triggers;
 pub mod webhooks;
@@ -39,6 +40,7 @@ use self::registration::{HubAddress, Registration};
 use self::repos::{RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
 use self::rollups::{ClusterStatuses, GroupStatuses};
+use self::schedules::Schedules;
 use self::webhooks::Webhooks;
 use self::world::World;
 
@@ -222,6 +224,7 @@ impl Gitops {
                 Controller::new(statuses.groups, group_statuses)
                     .at_start(move || keys(&groups.groups.all()))
             ),
+            runtime.run(self.schedules()),
             runtime.run_single(Options::new("contents"), Collection(contents), []),
         );
     }
@@ -266,6 +269,21 @@ impl Gitops {
             let keys: std::collections::BTreeSet<Key> = bundles.chain(orphans).collect();
             keys.into_iter().collect()
         })
+    }
+
+    fn schedules(&self) -> Controller<Schedules> {
+        let trigger = self.runtime.trigger(Options {
+            debounce: Duration::from_millis(100),
+            backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(30)),
+            ..Options::new("schedules")
+        });
+        Schedules::connect(&self.world, &trigger);
+        let schedules = Schedules {
+            client: self.hub.client(),
+            world: self.world.clone(),
+        };
+        let world = self.world.clone();
+        Controller::new(trigger, schedules).at_start(move || Schedules::namespaces(&world))
     }
 
     fn clusters(&self, rights: Rights) -> Controller<Clusters> {

@@ -3,7 +3,7 @@
 use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE, CONTENT_NAME};
 use drover_api::fleet::{
     Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, ClusterRegistration, Content,
-    FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, Policy,
+    FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, Policy, Schedule,
 };
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
@@ -31,6 +31,7 @@ pub(crate) struct World {
     pub(crate) registrations: Mirror<ClusterRegistration>,
     pub(crate) restrictions: Mirror<GitRepoRestriction>,
     pub(crate) policies: Mirror<Policy>,
+    pub(crate) schedules: Mirror<Schedule>,
     /// The bundle deployments of each bundle.
     by_bundle: Arc<RwLock<BTreeMap<Key, BTreeSet<Key>>>>,
 }
@@ -46,6 +47,7 @@ impl Mirrored for FleetClusterRegistrationToken {}
 impl Mirrored for ClusterRegistration {}
 impl Mirrored for GitRepoRestriction {}
 impl Mirrored for Policy {}
+impl Mirrored for Schedule {}
 
 impl Mirrored for BundleDeployment {
     fn trimmed(mut self) -> Self {
@@ -116,6 +118,7 @@ impl World {
             follow(client, &self.registrations, stop),
             follow(client, &self.restrictions, stop),
             follow(client, &self.policies, stop),
+            follow(client, &self.schedules, stop),
         );
     }
 
@@ -133,6 +136,7 @@ impl World {
         self.registrations.synced().await;
         self.restrictions.synced().await;
         self.policies.synced().await;
+        self.schedules.synced().await;
     }
 }
 

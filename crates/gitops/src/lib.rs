@@ -8,6 +8,7 @@ pub mod fleet_yaml;
 pub mod ids;
 pub mod policy;
 pub mod rollout;
+pub mod schedule;
 pub mod states;
 pub mod targeting;
 mod yaml;

@@ -112,7 +112,7 @@ impl Compiled {
 }
 
 /// Returns the facts about a cluster that targets depend on.
-pub(super) fn facts<'a>(
+pub(crate) fn facts<'a>(
     cluster: &'a FleetCluster,
     key: &'a Key,
     groups: &'a [Group<'a>],
