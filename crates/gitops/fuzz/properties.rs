@@ -7,7 +7,10 @@ use drover_api::fleet::GitRepo;
 use drover_gitops::fleet_yaml::{FleetYaml, Limits, Tree, read_repository};
 use drover_gitops::ids::{Manifest, bundle_values};
 use drover_gitops::rollout;
+use drover_gitops::schedule::Cron;
 use drover_gitops::targeting::Targeting;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Checks that a fleet.yaml is parsed without panic, and that its bundle can be targeted and rolled out.
 pub(crate) fn fleet_yaml(data: &[u8]) {
@@ -21,6 +24,22 @@ pub(crate) fn fleet_yaml(data: &[u8]) {
     let _ = Targeting::new(&bundle);
     let _ = rollout::plan(bundle.spec.rollout_strategy.as_ref(), &[]);
     let _ = bundle_values(&bundle).hash;
+}
+
+/// Checks that a cron expression is parsed without panic, and that its next time is in the future.
+pub(crate) fn cron(data: &[u8]) {
+    let Ok(cron) = String::from_utf8_lossy(data).parse::<Cron>() else {
+        return;
+    };
+    let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap_or(TimeZone::UTC);
+    let mut after = Timestamp::UNIX_EPOCH;
+    for _ in 0..3 {
+        let Some(next) = cron.next_after(after, &zone) else {
+            return;
+        };
+        assert!(next > after);
+        after = next;
+    }
 }
 
 /// Checks that files of a hostile repository leave neither the repository nor the limits. Lines `= path`

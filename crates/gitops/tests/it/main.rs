@@ -47,6 +47,11 @@ fn fleet_yaml_properties_are_true_for_the_fuzz_corpus() {
 }
 
 #[test]
+fn cron_properties_are_true_for_the_fuzz_corpus() {
+    check_corpus("cron", properties::cron);
+}
+
+#[test]
 fn repository_properties_are_true_for_the_fuzz_corpus() {
     replay(PACKAGE, "repository", properties::repository);
 }
