@@ -2,8 +2,11 @@
 //! deployments and the status of the bundle.
 
 mod cache;
+mod copies;
 mod deployments;
 mod status;
+mod templates;
+pub(crate) mod triggers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,6 +28,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use self::cache::{ClusterTarget, Compiled, Version};
+use self::copies::{Copies, CopyError, Sources};
 use self::deployments::{Deployments, Desired};
 use self::status::Statuses;
 use crate::contents::{Contents, ContentsError, NewContent};
@@ -47,6 +51,9 @@ const WRITES: usize = 16;
 const NEXT_STEP: Duration = Duration::from_millis(20);
 /// Time until the next look at offline clusters of a rollout that waits.
 const WAITING: Duration = Duration::from_mins(1);
+/// Time until the next look at the Secrets and ConfigMaps that a bundle copies. A watch would need the
+/// permission to read all Secrets.
+const SOURCES: Duration = Duration::from_mins(1);
 
 /// The reason why a bundle is not deployed.
 #[derive(Debug, Error)]
@@ -60,6 +67,8 @@ pub(crate) enum BundleError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
+    Copy(CopyError),
+    #[error(transparent)]
     Contents(#[from] ContentsError),
     #[error(
         "spec.valuesHash: the Secret {0} with the Helm values does not exist; apply the bundle again with \
@@ -71,6 +80,15 @@ pub(crate) enum BundleError {
         entry: String,
         source: serde_json::Error,
     },
+}
+
+impl From<CopyError> for BundleError {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Hub(error) => Self::Hub(error),
+            error => Self::Copy(error),
+        }
+    }
 }
 
 type CompiledBundles = Arc<Mutex<BTreeMap<Key, Arc<tokio::sync::Mutex<Option<Compiled>>>>>>;
@@ -92,6 +110,7 @@ impl Bundles {
             deployments: Deployments {
                 client: client.clone(),
                 rights,
+                copies: Copies::new(client.clone()),
                 world: world.clone(),
             },
             statuses: Statuses::new(client.clone()),
@@ -129,7 +148,12 @@ impl Bundles {
                 })
                 .await?;
         }
-        self.write(compiled, &targets, &plan, &present).await?;
+        let options = targets.iter().map(|(_, target)| &target.options);
+        let (copies, access) = (&self.deployments.copies, &bundle.spec.helm_op_options);
+        let sources = copies.sources(&key.namespace, options, access.as_ref());
+        let sources = sources.await?;
+        self.write(compiled, &targets, &plan, &present, &sources)
+            .await?;
         self.delete_others(&targets, &present).await?;
         let more = plan.steps.iter().any(|step| step.create)
             && plan.steps.iter().any(|step| step.wait.is_some());
@@ -142,6 +166,7 @@ impl Bundles {
             (true, ..) => Action::requeue(NEXT_STEP),
             (_, Some(later), _) => Action::requeue(later),
             (_, _, true) => Action::requeue(WAITING),
+            _ if !sources.is_empty() => Action::requeue(SOURCES),
             _ => Action::await_change(),
         })
     }
@@ -152,6 +177,7 @@ impl Bundles {
         targets: &[ClusterTarget],
         plan: &Plan,
         present: &BTreeMap<String, Arc<BundleDeployment>>,
+        sources: &Sources,
     ) -> Result<(), BundleError> {
         let steps = targets.iter().zip(&plan.steps);
         let writes = steps.filter_map(|((cluster, target), step)| {
@@ -180,6 +206,7 @@ impl Bundles {
                 deployment_id: &target.deployment_id,
                 is_released,
                 present: present.cloned(),
+                sources,
             };
             Box::pin(self.deployments.write(&desired)).await
         });

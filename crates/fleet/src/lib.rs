@@ -17,8 +17,6 @@ mod repos;
 mod rights;
 mod rollups;
 mod schedules;
-mod templates;
-mod triggers;
 pub mod webhooks;
 mod world;
 mod writes;
@@ -255,7 +253,7 @@ impl Gitops {
             backoff: Backoff::new(Duration::from_secs(1), Duration::from_mins(1)),
             ..Options::new("bundles")
         });
-        triggers::connect(&self.world, &trigger);
+        bundles::triggers::connect(&self.world, &trigger);
         limits::connect(&self.world, &trigger, |world, namespace| {
             keys(&world.bundles.in_namespace(namespace))
         });

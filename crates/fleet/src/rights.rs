@@ -6,6 +6,8 @@
 //! the status of its own Fleet Cluster, and read the Contents and Secrets that its bundle deployments
 //! name. A new Content is in the agent's role before a bundle deployment names it.
 
+pub(crate) mod copied;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 
+use self::copied::add_readable;
 use crate::mirror::Key;
 use crate::world::{World, contents_of};
 use crate::writes::{apply, delete};
@@ -27,22 +30,26 @@ use crate::writes::{apply, delete};
 pub(crate) const AGENT: &str = "drover-agent";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The names of the Contents and Secrets that an agent may read.
+/// The names of the Contents, Secrets and ConfigMaps that an agent may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Readable {
     pub(crate) contents: BTreeSet<String>,
     pub(crate) secrets: BTreeSet<String>,
+    pub(crate) config_maps: BTreeSet<String>,
 }
 
 impl Readable {
     /// Reports whether all names of `other` are in `self`.
     fn contains(&self, other: &Self) -> bool {
-        self.contents.is_superset(&other.contents) && self.secrets.is_superset(&other.secrets)
+        self.contents.is_superset(&other.contents)
+            && self.secrets.is_superset(&other.secrets)
+            && self.config_maps.is_superset(&other.config_maps)
     }
 
     fn extend(&mut self, other: &Self) {
         self.contents.extend(other.contents.iter().cloned());
         self.secrets.extend(other.secrets.iter().cloned());
+        self.config_maps.extend(other.config_maps.iter().cloned());
     }
 }
 
@@ -158,6 +165,9 @@ impl Rights {
             requested
                 .secrets
                 .retain(|name| !readable.secrets.contains(name));
+            requested
+                .config_maps
+                .retain(|name| !readable.config_maps.contains(name));
             let mut all = readable;
             all.extend(&requested);
             all
@@ -194,7 +204,8 @@ impl Rights {
     }
 
     async fn write(&self, namespace: &str, readable: &Readable) -> Result<(), HubError> {
-        let secrets = named("", "secrets", &readable.secrets);
+        let mut secrets = named("", "secrets", &readable.secrets);
+        secrets.extend(named("", "configmaps", &readable.config_maps));
         let role = format!("{AGENT}-secrets");
         self.write_role(namespace, &role, namespace, secrets)
             .await?;
@@ -244,8 +255,22 @@ impl Rights {
 
 /// Returns the names that the bundle deployments of a namespace name.
 pub(crate) fn readable_names(world: &World, namespace: &str) -> Readable {
+    readable_names_without(world, namespace, None)
+}
+
+/// Returns the names that the bundle deployments of a namespace name, except the bundle deployment
+/// `without`.
+pub(crate) fn readable_names_without(
+    world: &World,
+    namespace: &str,
+    without: Option<&Key>,
+) -> Readable {
     let mut readable = Readable::default();
     for deployment in world.deployments.in_namespace(namespace) {
+        if without == Some(&Key::of(&*deployment)) {
+            continue;
+        }
+        add_readable(&deployment.spec, &mut readable);
         readable.contents.extend(contents_of(&deployment));
         if !deployment.spec.values_hash.is_empty() {
             readable.secrets.insert(deployment.name_any());

@@ -73,10 +73,10 @@ impl Schedules {
     pub(crate) fn namespaces(world: &World) -> Vec<String> {
         let schedules = world.schedules.all();
         let clusters = world.clusters.all();
-        let scheduled = clusters.iter().filter(|it| Flags::of(it).scheduled);
+        let members = clusters.iter().filter(|it| Flags::of(it).scheduled);
         let namespaces = schedules.iter().filter_map(|it| it.namespace());
         let namespaces: BTreeSet<String> = namespaces
-            .chain(scheduled.filter_map(|it| it.namespace()))
+            .chain(members.filter_map(|it| it.namespace()))
             .collect();
         namespaces.into_iter().collect()
     }
@@ -270,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    fn schedule(location: &str, target: serde_json::Value) -> Schedule {
+    fn schedule(location: &str, target: &serde_json::Value) -> Schedule {
         let object = json!({
             "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Schedule",
             "metadata": { "name": "nightly", "namespace": "fleet-default" },
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn time_zone_data_is_part_of_the_program() {
         let selector = json!({ "clusterSelector": { "matchLabels": { "env": "prod" } } });
-        let schedule = schedule("Europe/Berlin", selector);
+        let schedule = schedule("Europe/Berlin", &selector);
         let evaluated = at(&schedule, "2026-06-01T20:30:00Z");
         assert_eq!(evaluated.names, ["c1"]);
         assert!(evaluated.is_active());
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn invalid_schedule_keeps_its_clusters_and_stays_closed() {
-        let schedule = schedule("Nowhere/Town", json!({ "clusterName": "c1" }));
+        let schedule = schedule("Nowhere/Town", &json!({ "clusterName": "c1" }));
         let evaluated = at(&schedule, "2026-06-01T20:30:00Z");
         assert_eq!(evaluated.names, ["c1"]);
         assert!(!evaluated.is_active());

@@ -9,9 +9,9 @@ use drover_gitops::ids::{Manifest, content_id};
 use drover_gitops::targeting::{ClusterFacts, Group, Target, TargetError, Targeting};
 use kube::ResourceExt as _;
 
+use super::templates::GoTemplates;
 use crate::groups::Groups;
 use crate::mirror::Key;
-use crate::templates::GoTemplates;
 
 /// A cluster that a bundle selects, and its deployment.
 pub(super) type ClusterTarget = (Arc<FleetCluster>, Arc<Target>);

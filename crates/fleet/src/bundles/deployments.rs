@@ -18,9 +18,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cache::facts;
+use super::copies::{Copies, CopyError, Sources};
 use super::is_off_schedule;
 use crate::mirror::Key;
-use crate::rights::{Readable, Rights, readable_names};
+use crate::rights::copied::{add_readable, has_copies};
+use crate::rights::{Readable, Rights, readable_names, readable_names_without};
 use crate::world::World;
 use crate::writes::{apply, create, delete, replace_spec};
 
@@ -38,6 +40,8 @@ pub(super) struct Desired<'a> {
     pub(super) is_released: bool,
     /// The present bundle deployment.
     pub(super) present: Option<Arc<BundleDeployment>>,
+    /// The Secrets and ConfigMaps that the deployment copies.
+    pub(super) sources: &'a Sources,
 }
 
 /// The writer of bundle deployments.
@@ -45,12 +49,13 @@ pub(super) struct Desired<'a> {
 pub(super) struct Deployments {
     pub(super) client: Client,
     pub(super) rights: Rights,
+    pub(super) copies: Copies,
     pub(super) world: World,
 }
 
 impl Deployments {
     /// Writes a bundle deployment if it differs from the desired state.
-    pub(super) async fn write(&self, desired: &Desired<'_>) -> Result<(), HubError> {
+    pub(super) async fn write(&self, desired: &Desired<'_>) -> Result<(), CopyError> {
         let name = desired.bundle.name_any();
         let labels = labels(desired);
         if let Some(present) = &desired.present
@@ -62,19 +67,23 @@ impl Deployments {
         }
         let values = self.values(desired, &name).await?;
         let spec = spec(desired, values.hash.clone());
-        let readable = Readable {
+        let mut readable = Readable {
             contents: [desired.content.to_owned()].into(),
-            secrets: if values.hash.is_empty() {
-                [].into()
-            } else {
-                [name.clone()].into()
-            },
+            ..Readable::default()
         };
+        if !values.hash.is_empty() {
+            readable.secrets.insert(name.clone());
+        }
+        add_readable(&spec, &mut readable);
         let current = || readable_names(&self.world, desired.namespace);
         self.rights
             .ensure(desired.namespace, &readable, current)
             .await?;
         self.write_values(desired.namespace, &name, &values).await?;
+        let copies = &self.copies;
+        copies
+            .write(desired.namespace, &spec, desired.sources)
+            .await?;
         let api = Api::namespaced(self.client.clone(), desired.namespace);
         if desired.present.is_none() {
             let created = BundleDeployment {
@@ -95,6 +104,10 @@ impl Deployments {
         let operation = "write a bundle deployment";
         let written = replace_spec(operation, &api, &name, &labels, &spec).await?;
         self.world.deployments.observe(written);
+        if let Some(present) = desired.present.as_ref().filter(|it| has_copies(&it.spec)) {
+            let (namespace, used) = (desired.namespace, current());
+            self.copies.delete(namespace, &present.spec, &used).await?;
+        }
         Ok(())
     }
 
@@ -108,6 +121,10 @@ impl Deployments {
             let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
             delete("delete the values of a bundle deployment", &secrets, &name).await?;
         }
+        let own = Key::new(namespace.clone(), name.clone());
+        let others = readable_names_without(&self.world, &namespace, Some(&own));
+        let spec = &deployment.spec;
+        self.copies.delete(&namespace, spec, &others).await?;
         let api = Api::<BundleDeployment>::namespaced(self.client.clone(), &namespace);
         delete("delete a bundle deployment", &api, &name).await?;
         self.world.deployments.forget(&Key::new(namespace, name));
@@ -194,7 +211,12 @@ fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
         ),
         None => (BundleDeploymentOptions::default(), String::new()),
     };
+    let access = desired.bundle.spec.helm_op_options.as_ref();
+    let present = desired.present.as_ref();
+    let generation = desired.sources.generation(&current, access);
     BundleDeploymentSpec {
+        downstream_resources_generation: generation
+            .unwrap_or_else(|| present.map_or(0, |it| it.spec.downstream_resources_generation)),
         paused: desired.cluster.spec.paused || desired.bundle.spec.paused,
         staged_options: options,
         staged_deployment_id: staged,

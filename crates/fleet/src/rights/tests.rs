@@ -38,7 +38,7 @@ fn hub() -> (Client, Requests) {
 fn contents(name: &str) -> Readable {
     Readable {
         contents: [name.to_owned()].into(),
-        secrets: BTreeSet::new(),
+        ..Readable::default()
     }
 }
 
