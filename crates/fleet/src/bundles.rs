@@ -139,7 +139,7 @@ impl Bundles {
         let targets = compiled.targets(&clusters, &groups, limits.namespace_selector())?;
         let present = self.present(key);
         let (plan, offline) = plan(bundle, &targets, &groups, &present)?;
-        if !targets.is_empty() {
+        if !targets.is_empty() && !compiled.content.is_empty() {
             self.contents
                 .ensure(NewContent {
                     name: &compiled.content,

@@ -8,6 +8,8 @@ mod clusters;
 mod contents;
 mod foreign;
 mod groups;
+mod helm_ops;
+mod image_scans;
 mod limits;
 mod mirror;
 mod namespaces;
@@ -34,6 +36,8 @@ use drover_reconcile::{Backoff, Controller, Options, Runtime, Trigger, on_change
 use self::bundles::Bundles;
 use self::clusters::Clusters;
 use self::contents::{Collection, Contents};
+use self::helm_ops::HelmOps;
+use self::image_scans::ImageScans;
 use self::registration::{HubAddress, Registration};
 use self::repos::{RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
@@ -223,6 +227,8 @@ impl Gitops {
                     .at_start(move || keys(&groups.groups.all()))
             ),
             runtime.run(self.schedules()),
+            runtime.run(self.helm_ops()),
+            runtime.run(self.image_scans()),
             runtime.run_single(Options::new("contents"), Collection(contents), []),
         );
     }
@@ -267,6 +273,32 @@ impl Gitops {
             let keys: std::collections::BTreeSet<Key> = bundles.chain(orphans).collect();
             keys.into_iter().collect()
         })
+    }
+
+    fn helm_ops(&self) -> Controller<HelmOps> {
+        let trigger = self.runtime.trigger(Options {
+            concurrency: CONCURRENCY,
+            cooldown: STATUS_DELAY,
+            ..Options::new("helm-ops")
+        });
+        HelmOps::connect(&self.world, &trigger);
+        let helm_ops = HelmOps::new(self.hub.client(), self.world.clone());
+        let world = self.world.clone();
+        Controller::new(trigger, helm_ops).at_start(move || HelmOps::keys(&world))
+    }
+
+    fn image_scans(&self) -> Controller<ImageScans> {
+        let trigger = self.runtime.trigger(Options::new("image-scans"));
+        let enqueue = trigger.clone();
+        self.world
+            .image_scans
+            .listen(move |change| enqueue.enqueue(change.key.clone()));
+        let scans = ImageScans {
+            client: self.hub.client(),
+            world: self.world.clone(),
+        };
+        let world = self.world.clone();
+        Controller::new(trigger, scans).at_start(move || keys(&world.image_scans.all()))
     }
 
     fn schedules(&self) -> Controller<Schedules> {

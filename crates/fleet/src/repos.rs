@@ -19,7 +19,6 @@ use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
 use kube::{Client, ResourceExt as _};
 
-use self::bundles::BundleWriter;
 use self::fetch::FetchError;
 use self::polls::Polls;
 use self::state::{Failure, States};
@@ -27,6 +26,7 @@ use crate::limits;
 use crate::mirror::Key;
 use crate::world::World;
 
+pub(crate) use self::bundles::BundleWriter;
 pub(crate) use self::state::States as RepoStates;
 pub(crate) use self::status::RepoStatuses;
 

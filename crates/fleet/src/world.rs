@@ -3,7 +3,8 @@
 use drover_api::fleet::labels::{BUNDLE_NAME, BUNDLE_NAMESPACE, CONTENT_NAME};
 use drover_api::fleet::{
     Bundle, BundleDeployment, BundleNamespaceMapping, ClusterGroup, ClusterRegistration, Content,
-    FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, Policy, Schedule,
+    FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, HelmOp, ImageScan,
+    Policy, Schedule,
 };
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
@@ -32,6 +33,8 @@ pub(crate) struct World {
     pub(crate) restrictions: Mirror<GitRepoRestriction>,
     pub(crate) policies: Mirror<Policy>,
     pub(crate) schedules: Mirror<Schedule>,
+    pub(crate) helm_ops: Mirror<HelmOp>,
+    pub(crate) image_scans: Mirror<ImageScan>,
     /// The bundle deployments of each bundle.
     by_bundle: Arc<RwLock<BTreeMap<Key, BTreeSet<Key>>>>,
 }
@@ -48,6 +51,8 @@ impl Mirrored for ClusterRegistration {}
 impl Mirrored for GitRepoRestriction {}
 impl Mirrored for Policy {}
 impl Mirrored for Schedule {}
+impl Mirrored for HelmOp {}
+impl Mirrored for ImageScan {}
 
 impl Mirrored for BundleDeployment {
     fn trimmed(mut self) -> Self {
@@ -119,6 +124,8 @@ impl World {
             follow(client, &self.restrictions, stop),
             follow(client, &self.policies, stop),
             follow(client, &self.schedules, stop),
+            follow(client, &self.helm_ops, stop),
+            follow(client, &self.image_scans, stop),
         );
     }
 
@@ -137,6 +144,8 @@ impl World {
         self.restrictions.synced().await;
         self.policies.synced().await;
         self.schedules.synced().await;
+        self.helm_ops.synced().await;
+        self.image_scans.synced().await;
     }
 }
 
@@ -170,6 +179,8 @@ pub(crate) fn contents_of(deployment: &BundleDeployment) -> BTreeSet<String> {
         .iter()
         .filter_map(|id| id.split_once(':'))
         .map(|(content, _)| content.to_owned())
+        // Bundle deployments of HelmOps have no Content.
+        .filter(|content| !content.is_empty())
         .collect();
     names.extend(deployment.labels().get(CONTENT_NAME).cloned());
     names

@@ -5,6 +5,7 @@
 //! times, and store the results. Differences from Fleet are in docs/fleet-differences.md.
 
 pub mod fleet_yaml;
+pub mod helm_op;
 pub mod ids;
 pub mod policy;
 pub mod rollout;

@@ -25,7 +25,7 @@ pub(super) struct Compiled {
     pub(super) manifest: Manifest,
     /// SHA-256 of the manifest, in hexadecimal digits.
     pub(super) sha256: String,
-    /// Name of the Content.
+    /// Name of the Content. Empty for a HelmOp.
     pub(super) content: String,
     /// The targets of clusters, with the hash of the facts about each cluster.
     targets: BTreeMap<Key, (u64, Option<Arc<Target>>)>,
@@ -58,9 +58,14 @@ impl Compiled {
             resources: bundle.spec.resources.clone(),
         };
         let sha256 = manifest.sha256();
+        // Agents pull the chart of a HelmOp, so there is no Content.
+        let content = match bundle.spec.helm_op_options {
+            Some(_) => String::new(),
+            None => content_id(&sha256),
+        };
         Self {
             version,
-            content: content_id(&sha256),
+            content,
             sha256,
             manifest,
             bundle: Arc::new(bundle),

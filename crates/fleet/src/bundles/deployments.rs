@@ -32,7 +32,7 @@ pub(super) struct Desired<'a> {
     pub(super) cluster: &'a FleetCluster,
     /// Namespace of the cluster's bundle deployments.
     pub(super) namespace: &'a str,
-    /// Name of the Content.
+    /// Name of the Content. Empty for a HelmOp.
     pub(super) content: &'a str,
     pub(super) options: &'a BundleDeploymentOptions,
     pub(super) deployment_id: &'a str,
@@ -67,10 +67,10 @@ impl Deployments {
         }
         let values = self.values(desired, &name).await?;
         let spec = spec(desired, values.hash.clone());
-        let mut readable = Readable {
-            contents: [desired.content.to_owned()].into(),
-            ..Readable::default()
-        };
+        let mut readable = Readable::default();
+        if !desired.content.is_empty() {
+            readable.contents.insert(desired.content.to_owned());
+        }
         if !values.hash.is_empty() {
             readable.secrets.insert(name.clone());
         }
@@ -235,6 +235,8 @@ fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
 fn labels(desired: &Desired<'_>) -> BTreeMap<String, String> {
     let key = Key::of(desired.cluster);
     let mut labels = deployment_labels(desired.bundle, &facts(desired.cluster, &key, &[]));
-    labels.insert(CONTENT_NAME.to_owned(), desired.content.to_owned());
+    if !desired.content.is_empty() {
+        labels.insert(CONTENT_NAME.to_owned(), desired.content.to_owned());
+    }
     labels
 }

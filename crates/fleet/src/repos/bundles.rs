@@ -18,9 +18,9 @@ use crate::writes::{apply, create, delete, replace_spec};
 
 /// The writer of bundles.
 #[derive(Clone)]
-pub(super) struct BundleWriter {
-    pub(super) client: Client,
-    pub(super) world: World,
+pub(crate) struct BundleWriter {
+    pub(crate) client: Client,
+    pub(crate) world: World,
 }
 
 impl BundleWriter {
@@ -54,7 +54,8 @@ impl BundleWriter {
         bundles
     }
 
-    async fn delete(&self, bundle: &Bundle) -> Result<(), HubError> {
+    /// Deletes a bundle and its Helm values.
+    pub(crate) async fn delete(&self, bundle: &Bundle) -> Result<(), HubError> {
         let (namespace, name) = (bundle.namespace().unwrap_or_default(), bundle.name_any());
         if !bundle.spec.values_hash.is_empty() {
             let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
@@ -65,7 +66,11 @@ impl BundleWriter {
     }
 
     /// Writes the Secret with the Helm values before the bundle that names its hash.
-    async fn write_one(&self, namespace: &str, mut bundle: Bundle) -> Result<(), HubError> {
+    pub(crate) async fn write_one(
+        &self,
+        namespace: &str,
+        mut bundle: Bundle,
+    ) -> Result<(), HubError> {
         let values = bundle_values(&bundle);
         clear_bundle_values(&mut bundle);
         bundle.spec.values_hash.clone_from(&values.hash);

@@ -1,0 +1,193 @@
+//! Writes the bundle and the status of HelmOps. Agents pull the charts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use drover_api::fleet::labels::HELM_OP_NAME;
+use drover_api::fleet::{Bundle, BundleDeployment, HelmOp, HelmOpStatus};
+use drover_gitops::helm_op::{HelmOpError, bundle};
+use drover_gitops::policy::Refusal;
+use drover_gitops::states::{
+    Aggregate, DeploymentState, ready_condition, resources, set_condition,
+};
+use drover_hub::HubError;
+use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
+use kube::{Api, Client, ResourceExt as _};
+use thiserror::Error;
+
+use crate::limits;
+use crate::mirror::Key;
+use crate::repos::BundleWriter;
+use crate::world::{World, bundle_of};
+use crate::writes::{now, write_status};
+
+/// The reason why a HelmOp is not accepted.
+#[derive(Debug, Error)]
+enum NotAccepted {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Invalid(#[from] HelmOpError),
+    #[error("the Bundle {0} exists and does not belong to the HelmOp; rename the HelmOp")]
+    Occupied(String),
+}
+
+impl NotAccepted {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => Refusal::REASON,
+            Self::Invalid(error) => error.reason(),
+            Self::Occupied(_) => "NameConflict",
+        }
+    }
+}
+
+/// The controller of HelmOps. The key is the namespace and name of a HelmOp.
+#[derive(Clone)]
+pub(crate) struct HelmOps {
+    client: Client,
+    world: World,
+    writer: BundleWriter,
+}
+
+impl HelmOps {
+    pub(crate) fn new(client: Client, world: World) -> Self {
+        Self {
+            writer: BundleWriter {
+                client: client.clone(),
+                world: world.clone(),
+            },
+            client,
+            world,
+        }
+    }
+
+    /// Returns the keys of all HelmOps, and of deleted HelmOps with bundles.
+    pub(crate) fn keys(world: &World) -> Vec<Key> {
+        let helm_ops = world.helm_ops.all();
+        let bundles = world.bundles.all();
+        let keys = helm_ops.iter().map(|it| Key::of(&**it));
+        let owners = bundles.iter().filter_map(|bundle| owner(bundle));
+        let keys: BTreeSet<Key> = keys.chain(owners).collect();
+        keys.into_iter().collect()
+    }
+
+    /// Enqueues HelmOps after each change that concerns them.
+    pub(crate) fn connect(world: &World, trigger: &Trigger<Key>) {
+        let enqueue = trigger.clone();
+        world.helm_ops.listen(move |change| {
+            let spec = |it: &Option<Arc<HelmOp>>| it.as_ref().map(|it| it.metadata.generation);
+            if spec(&change.before) != spec(&change.after) {
+                enqueue.enqueue(change.key.clone());
+            }
+        });
+        let enqueue = trigger.clone();
+        world.bundles.listen(move |change| {
+            let bundles = [&change.before, &change.after].into_iter().flatten();
+            for key in bundles.filter_map(|bundle| owner(bundle)) {
+                enqueue.enqueue(key);
+            }
+        });
+        let (enqueue, seen) = (trigger.clone(), world.clone());
+        world.deployments.listen(move |change| {
+            let deployments = [&change.before, &change.after].into_iter().flatten();
+            let bundles = deployments.filter_map(|it| bundle_of(it));
+            let bundles = bundles.filter_map(|key| seen.bundles.get(&key));
+            for key in bundles.filter_map(|bundle| owner(&bundle)) {
+                enqueue.enqueue(key);
+            }
+        });
+        limits::connect(world, trigger, |world, namespace| {
+            crate::keys(&world.helm_ops.in_namespace(namespace))
+        });
+    }
+
+    /// Returns the bundle of a HelmOp.
+    fn bundle(&self, key: &Key, helm_op: &HelmOp) -> Result<Bundle, NotAccepted> {
+        let resolved = limits::of(&self.world, &key.namespace).helm_op(helm_op)?;
+        let bundle = bundle(helm_op, &resolved)?;
+        let present = self.world.bundles.get(key);
+        if present.is_some_and(|present| owner(&present).as_ref() != Some(key)) {
+            return Err(NotAccepted::Occupied(key.name.clone()));
+        }
+        Ok(bundle)
+    }
+
+    fn status(&self, key: &Key, helm_op: &HelmOp, error: Option<&NotAccepted>) -> HelmOpStatus {
+        let mut status = helm_op.status.clone().unwrap_or_default();
+        let deployments = self.deployments(key);
+        let mut aggregate = Aggregate::default();
+        for deployment in &deployments {
+            let uid = deployment.uid().unwrap_or_default();
+            aggregate.set(&uid, DeploymentState::of(deployment));
+        }
+        aggregate.write_status(&mut status.base);
+        status.base.resources = resources(deployments.iter().map(|it| &**it));
+        let now = now();
+        let (accepted, reason, cause) = match error {
+            None => {
+                let helm = helm_op.spec.bundle.options.helm.as_ref();
+                status.version = helm.map_or_else(String::new, |helm| helm.version.clone());
+                ("True", "", String::new())
+            }
+            Some(error) => {
+                let message = error.to_string();
+                "ErrApplied".clone_into(&mut status.base.display.state);
+                status.base.display.message.clone_from(&message);
+                status.base.display.error = true;
+                ("False", error.reason(), message)
+            }
+        };
+        let conditions = &mut status.base.conditions;
+        set_condition(conditions, "Accepted", accepted, reason, &cause, &now);
+        ready_condition(conditions, &aggregate.ready_message("Bundle"), &now);
+        status
+    }
+
+    fn deployments(&self, key: &Key) -> Vec<Arc<BundleDeployment>> {
+        let bundle = self.world.bundles.get(key);
+        let own = bundle.filter(|bundle| owner(bundle).as_ref() == Some(key));
+        own.map(|_| self.world.of_bundle(key)).unwrap_or_default()
+    }
+}
+
+impl Reconciler for HelmOps {
+    type Key = Key;
+    type Error = HubError;
+
+    async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let Some(helm_op) = self.world.helm_ops.get(key) else {
+            let bundle = self.world.bundles.get(key);
+            if let Some(bundle) = bundle.filter(|it| owner(it).as_ref() == Some(key)) {
+                self.writer.delete(&bundle).await?;
+            }
+            return Ok(Action::await_change());
+        };
+        if helm_op.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::await_change());
+        }
+        let error = match self.bundle(key, &helm_op) {
+            Ok(bundle) => {
+                Box::pin(self.writer.write_one(&key.namespace, bundle)).await?;
+                None
+            }
+            Err(error) => Some(error),
+        };
+        let status = self.status(key, &helm_op, error.as_ref());
+        let helm_ops = Api::<HelmOp>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "write the status of a HelmOp";
+        let before = helm_op.status.as_ref();
+        let written = write_status(operation, &helm_ops, &key.name, before, &status).await?;
+        if let Some(written) = written {
+            self.world.helm_ops.observe(written);
+        }
+        Ok(Action::await_change())
+    }
+}
+
+/// Returns the HelmOp of a bundle. Its bundle has the same name.
+fn owner(bundle: &Bundle) -> Option<Key> {
+    let name = bundle.labels().get(HELM_OP_NAME)?;
+    let key = Key::of(bundle);
+    (*name == key.name).then_some(key)
+}
