@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::{FleetCluster, FleetClusterStatus, Schedule, ScheduleStatus};
+use drover_api::fleet::{FleetCluster, Schedule, ScheduleStatus};
 use drover_gitops::schedule::{DEFAULT_LOCATION, ScheduleError, Window, Windows};
 use drover_gitops::states::ready_condition;
 use drover_gitops::targeting::{ClusterMatcher, SelectorError};
@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Client, ResourceExt as _};
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::bundles::facts;
@@ -65,6 +66,10 @@ impl Flags {
             scheduled: status.scheduled,
             active: status.active_schedule,
         })
+    }
+
+    fn to_json(self) -> Value {
+        json!({ "scheduled": self.scheduled, "activeSchedule": self.active })
     }
 }
 
@@ -126,15 +131,11 @@ impl Schedules {
 
     async fn write_cluster(&self, cluster: &FleetCluster, flags: Flags) -> Result<(), HubError> {
         let key = Key::of(cluster);
-        let status = FleetClusterStatus {
-            scheduled: flags.scheduled,
-            active_schedule: flags.active,
-            ..cluster.status.clone().unwrap_or_default()
-        };
         let clusters = Api::<FleetCluster>::namespaced(self.client.clone(), &key.namespace);
         let operation = "write the deployment window of a Fleet Cluster";
-        let before = cluster.status.as_ref();
-        let written = write_status(operation, &clusters, &key.name, before, &status).await?;
+        // Other controllers write the other fields.
+        let (before, after) = (Flags::of(cluster).to_json(), flags.to_json());
+        let written = write_status(operation, &clusters, &key.name, Some(&before), &after).await?;
         if let Some(written) = written {
             self.world.clusters.observe(written);
         }
@@ -266,11 +267,9 @@ fn has_schedules(world: &World, key: &Key) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn schedule(location: &str, target: &serde_json::Value) -> Schedule {
+    fn schedule(location: &str, target: &Value) -> Schedule {
         let object = json!({
             "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Schedule",
             "metadata": { "name": "nightly", "namespace": "fleet-default" },

@@ -1,6 +1,6 @@
 //! HelmOp: the bundle of a chart that agents pull.
 
-use drover_api::fleet::labels::HELM_OP_NAME;
+use drover_api::fleet::labels::{HELM_OP_NAME, REPO_NAME};
 use drover_api::fleet::{Bundle, BundleHelmOptions, BundleTarget, HelmOp, HelmOptions};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use semver::Version;
@@ -83,6 +83,8 @@ pub fn bundle(helm_op: &HelmOp, resolved: &Resolved) -> Result<Bundle, HelmOpErr
     });
     let name = helm_op.metadata.name.clone().unwrap_or_default();
     let mut labels = helm_op.spec.labels.clone();
+    // A GitRepo deletes bundles with its name that are not in its repository.
+    labels.remove(REPO_NAME);
     labels.insert(HELM_OP_NAME.to_owned(), name.clone());
     Ok(Bundle {
         metadata: ObjectMeta {
@@ -170,7 +172,7 @@ mod tests {
     fn bundle_has_the_options_of_the_helm_op_and_the_defaults_of_policies() {
         let helm_op = helm_op(&json!({
             "helm": { "chart": "shop", "repo": "https://charts.example", "version": "1.2.3" },
-            "labels": { "team": "a" }, "insecureSkipTLSVerify": true,
+            "labels": { "team": "a", REPO_NAME: "other" }, "insecureSkipTLSVerify": true,
             "targets": [{ "clusterName": "c1", "helm": { "version": "v1.3.0" } }],
         }));
         let resolved = Resolved {
@@ -189,6 +191,7 @@ mod tests {
         let labels = bundle.metadata.labels.unwrap();
         assert_eq!(labels[HELM_OP_NAME], "shop");
         assert_eq!(labels["team"], "a");
+        assert!(!labels.contains_key(REPO_NAME));
     }
 
     #[test]
