@@ -4,34 +4,32 @@
 mod cache;
 mod copies;
 mod deployments;
+mod error;
 mod status;
 mod templates;
 pub(crate) mod triggers;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
-use drover_gitops::policy::Refusal;
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
-use drover_gitops::targeting::{Group, TargetError, mapping_applies};
-use drover_hub::{HubError, call};
+use drover_gitops::targeting::{Group, mapping_applies};
+use drover_hub::call;
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
-use serde_json::Value;
-use thiserror::Error;
 
 use self::cache::{ClusterTarget, Compiled, Version};
-use self::copies::{Copies, CopyError, Sources};
+use self::copies::{Copies, Sources};
 use self::deployments::{Deployments, Desired};
 use self::status::Statuses;
-use crate::contents::{Contents, ContentsError, NewContent};
+use crate::contents::{Contents, NewContent};
 use crate::groups::Groups;
 use crate::limits;
 use crate::mirror::Key;
@@ -41,6 +39,7 @@ use crate::world::World;
 use crate::writes::parameters;
 
 pub(crate) use self::cache::facts;
+pub(crate) use self::error::BundleError;
 
 /// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle
 /// deployments.
@@ -54,42 +53,6 @@ const WAITING: Duration = Duration::from_mins(1);
 /// Time until the next look at the Secrets and ConfigMaps that a bundle copies. A watch would need the
 /// permission to read all Secrets.
 const SOURCES: Duration = Duration::from_mins(1);
-
-/// The reason why a bundle is not deployed.
-#[derive(Debug, Error)]
-pub(crate) enum BundleError {
-    #[error(transparent)]
-    Hub(#[from] HubError),
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error(transparent)]
-    Rollout(#[from] RolloutError),
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error(transparent)]
-    Copy(CopyError),
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-    #[error(
-        "spec.valuesHash: the Secret {0} with the Helm values does not exist; apply the bundle again with \
-         its values"
-    )]
-    NoValues(String),
-    #[error("the entry {entry} of the Secret with the Helm values is not JSON")]
-    Values {
-        entry: String,
-        source: serde_json::Error,
-    },
-}
-
-impl From<CopyError> for BundleError {
-    fn from(error: CopyError) -> Self {
-        match error {
-            CopyError::Hub(error) => Self::Hub(error),
-            error => Self::Copy(error),
-        }
-    }
-}
 
 type CompiledBundles = Arc<Mutex<BTreeMap<Key, Arc<tokio::sync::Mutex<Option<Compiled>>>>>>;
 
@@ -128,7 +91,7 @@ impl Bundles {
         let mut compiled = slot.lock().await;
         let version = Version::of(bundle);
         if !compiled.as_ref().is_some_and(|it| it.is_current(&version)) {
-            let with_values = self.with_values(bundle).await?;
+            let with_values = values::with_values(&self.client, bundle).await?;
             *compiled = Some(Compiled::new(version, with_values));
         }
         let Some(compiled) = compiled.as_mut() else {
@@ -264,35 +227,6 @@ impl Bundles {
         let adding = add_finalizer(&bundles, bundle, FINALIZER, &params);
         call("add the finalizer of a Bundle", adding).await?;
         Ok(())
-    }
-
-    /// Returns the bundle with the Helm values that `fleet apply` stored in a Secret.
-    async fn with_values(&self, bundle: &Bundle) -> Result<Bundle, BundleError> {
-        let mut bundle = bundle.clone();
-        if bundle.spec.values_hash.is_empty() {
-            return Ok(bundle);
-        }
-        let (namespace, name) = (bundle.namespace().unwrap_or_default(), bundle.name_any());
-        let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
-        let secret = call("read the Helm values of a Bundle", secrets.get_opt(&name)).await?;
-        let data = secret.and_then(|secret| secret.data);
-        let data = data.ok_or(BundleError::NoValues(name))?;
-        for (entry, bytes) in data {
-            let parse = |source| BundleError::Values {
-                entry: entry.clone(),
-                source,
-            };
-            let values: Value = serde_json::from_slice(&bytes.0).map_err(parse)?;
-            if entry == "values.yaml" {
-                bundle.spec.options.helm.get_or_insert_default().values = Some(values);
-                continue;
-            }
-            let mut targets = bundle.spec.targets.iter_mut();
-            if let Some(target) = targets.find(|target| target.name == entry) {
-                target.options.helm.get_or_insert_default().values = Some(values);
-            }
-        }
-        Ok(bundle)
     }
 
     /// Returns the clusters of the bundle's namespace, and of the namespaces that a mapping permits.
