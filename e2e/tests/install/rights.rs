@@ -144,8 +144,16 @@ const EXEMPTIONS: Exemptions = Exemptions {
             "used 15 minutes after the last use of a content",
         ),
         (
-            "get configmaps known-hosts everywhere",
-            "used for repositories with SSH",
+            "patch fleet.cattle.io/helmops/status everywhere",
+            "used for HelmOps, and this stage has none",
+        ),
+        (
+            "patch fleet.cattle.io/imagescans/status everywhere",
+            "used for ImageScans, and this stage has none",
+        ),
+        (
+            "patch fleet.cattle.io/schedules/status everywhere",
+            "used for Schedules, and this stage has none",
         ),
         (
             "patch events.k8s.io/events in default",
@@ -174,6 +182,7 @@ const EXEMPTIONS: Exemptions = Exemptions {
         ),
         ("fleet.cattle.io/gitrepos/status", "users choose the name"),
         ("fleet.cattle.io/contents", "the name is a hash"),
+        ("configmaps", "users choose the name"),
         ("namespaces", "the name contains the name of the Cluster"),
         (
             "serviceaccounts",
@@ -304,7 +313,7 @@ async fn cause_remaining_requests(installed: &mut Installed) {
     );
 }
 
-/// Deploys a bundle with Helm values, and changes and deletes the bundle.
+/// Deploys a bundle with Helm values and a copied ConfigMap, and changes and deletes the bundle.
 async fn deploy_a_bundle(installed: &Installed) {
     let of_fleet = |kind: &str, spec: Value| {
         json!({
@@ -317,13 +326,20 @@ async fn deploy_a_bundle(installed: &Installed) {
         let resources = json!([{ "name": "Chart.yaml", "content": chart }]);
         let spec = json!({
             "helm": { "values": { "size": size } }, "resources": resources,
+            "downstreamResources": [{ "kind": "ConfigMap", "name": "shop" }],
             "targets": [{ "clusterSelector": {} }],
         });
         of_fleet("Bundle", spec)
     };
     let group = of_fleet("ClusterGroup", json!({ "selector": {} }));
     let repo = of_fleet("GitRepo", json!({ "repo": "https://127.0.0.1:1/shop.git" }));
-    apply(installed, &[group, repo, bundle(1)]).await;
+    // The server copies the ConfigMap to the namespaces of the clusters.
+    let copied = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "shop", "namespace": "fleet-default" },
+        "data": { "region": "north" },
+    });
+    apply(installed, &[group, repo, copied, bundle(1)]).await;
     let deployed = "get bundledeployments -A -l fleet.cattle.io/bundle-name=shop -o name";
     soon_prints(installed, deployed, "shop").await;
     apply(installed, &[bundle(2)]).await;
@@ -333,7 +349,7 @@ async fn deploy_a_bundle(installed: &Installed) {
     let stage = "get secrets -A -o jsonpath={.items[?(@.metadata.name==\"shop\")].data.values}";
     // {"size":2} in base64.
     soon_prints(installed, stage, "eyJzaXplIjoyfQ==").await;
-    for kind in ["bundle", "gitrepo", "clustergroup"] {
+    for kind in ["bundle", "gitrepo", "clustergroup", "configmap"] {
         let line = format!("delete {kind} shop -n fleet-default --timeout=1m");
         installed.tools.kubectl(&line).await.unwrap();
     }

@@ -48,7 +48,7 @@ fn fleet_yaml_properties_are_true_for_the_fuzz_corpus() {
 
 #[test]
 fn cron_properties_are_true_for_the_fuzz_corpus() {
-    check_corpus("cron", properties::cron);
+    replay(PACKAGE, "cron", properties::cron);
 }
 
 #[test]
