@@ -14,13 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
 use drover_gitops::targeting::{Group, mapping_applies};
 use drover_hub::call;
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
@@ -29,6 +30,7 @@ use self::cache::{ClusterTarget, Compiled, Version};
 use self::copies::{Copies, Sources};
 use self::deployments::{Deployments, Desired};
 use self::status::Statuses;
+use crate::clusters::namespace_of;
 use crate::contents::{Contents, NewContent};
 use crate::groups::Groups;
 use crate::limits;
@@ -36,7 +38,7 @@ use crate::mirror::Key;
 use crate::offline::is_offline;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::parameters;
+use crate::writes::{UNREADABLE, exists, parameters};
 
 pub(crate) use self::cache::facts;
 pub(crate) use self::error::BundleError;
@@ -115,8 +117,10 @@ impl Bundles {
         let (copies, access) = (&self.deployments.copies, &bundle.spec.helm_op_options);
         let sources = copies.sources(&key.namespace, options, access.as_ref());
         let sources = sources.await?;
-        self.write(compiled, &targets, &plan, &present, &sources)
-            .await?;
+        // A failure in one cluster does not affect the other clusters.
+        let deployed = self
+            .write(compiled, &targets, &plan, &present, &sources)
+            .await;
         self.delete_others(&targets, &present).await?;
         let more = plan.steps.iter().any(|step| step.create)
             && plan.steps.iter().any(|step| step.wait.is_some());
@@ -124,6 +128,7 @@ impl Bundles {
         let statuses = &self.statuses;
         let written = statuses.write(key, bundle, &compiled.sha256, &targets, &plan, &present);
         let later = written.await?;
+        deployed?;
         let waits = offline < targets.len() && plan.stop.is_some();
         Ok(match (more, later, waits) {
             (true, ..) => Action::requeue(NEXT_STEP),
@@ -145,7 +150,7 @@ impl Bundles {
         let steps = targets.iter().zip(&plan.steps);
         let writes = steps.filter_map(|((cluster, target), step)| {
             let namespace = namespace_of(cluster)?;
-            let present = present.get(namespace);
+            let present = present.get(&namespace);
             if present.is_none() && !step.create {
                 return None;
             }
@@ -163,7 +168,7 @@ impl Bundles {
             let desired = Desired {
                 bundle: &compiled.bundle,
                 cluster,
-                namespace,
+                namespace: &namespace,
                 content: &compiled.content,
                 options: &options,
                 deployment_id: &target.deployment_id,
@@ -175,11 +180,11 @@ impl Bundles {
         });
         // Collected, because a lazy iterator of futures over borrowed closures is not Send.
         let results: Vec<_> = results.collect();
-        stream::iter(results)
+        let results: Vec<_> = stream::iter(results)
             .buffer_unordered(WRITES)
-            .try_collect::<Vec<()>>()
-            .await?;
-        Ok(())
+            .collect()
+            .await;
+        Ok(results.into_iter().collect::<Result<(), _>>()?)
     }
 
     /// Deletes the bundle deployments of clusters that the bundle no longer selects.
@@ -191,14 +196,44 @@ impl Bundles {
         let namespaces = targets
             .iter()
             .filter_map(|(cluster, _)| namespace_of(cluster));
-        let selected: BTreeSet<&str> = namespaces.collect();
+        let selected: BTreeSet<String> = namespaces.collect();
         let others = present
             .iter()
-            .filter(|(namespace, _)| !selected.contains(namespace.as_str()));
+            .filter(|(namespace, _)| !selected.contains(*namespace));
         for (_, deployment) in others {
-            self.deployments.delete(deployment).await?;
+            if !self.is_of_unreadable_cluster(deployment).await? {
+                self.deployments.delete(deployment).await?;
+            }
         }
         Ok(())
+    }
+
+    /// Reports whether the cluster of a bundle deployment exists, but this version cannot parse it.
+    async fn is_of_unreadable_cluster(
+        &self,
+        deployment: &BundleDeployment,
+    ) -> Result<bool, BundleError> {
+        let labels = deployment.labels();
+        let (Some(namespace), Some(name)) = (labels.get(CLUSTER_NAMESPACE), labels.get(CLUSTER))
+        else {
+            return Ok(false);
+        };
+        if self
+            .world
+            .clusters
+            .get(&Key::new(namespace, name))
+            .is_some()
+        {
+            return Ok(false);
+        }
+        let clusters = Api::<FleetCluster>::namespaced(self.client.clone(), namespace);
+        let is_present = exists("find a Fleet Cluster", &clusters, name).await?;
+        if is_present {
+            tracing::warn!(
+                "cannot parse the Fleet Cluster {namespace}/{name}, so its bundle deployments remain"
+            );
+        }
+        Ok(is_present)
     }
 
     /// Deletes the bundle deployments of a deleted bundle, and then the finalizer.
@@ -278,12 +313,6 @@ impl Bundles {
     }
 }
 
-/// Returns the namespace of a cluster's bundle deployments. A new Fleet Cluster has none.
-fn namespace_of(cluster: &FleetCluster) -> Option<&str> {
-    let status = cluster.status.as_ref()?;
-    (!status.namespace.is_empty()).then_some(&status.namespace)
-}
-
 /// Plans the next step of a rollout. Returns the plan and the number of offline clusters.
 fn plan(
     bundle: &Bundle,
@@ -311,7 +340,7 @@ fn plan(
             cluster: facts(cluster, &keys[index], &groups[index]),
             wanted: &target.deployment_id,
             current: namespace_of(cluster)
-                .and_then(|namespace| present.get(namespace))
+                .and_then(|namespace| present.get(&namespace))
                 .map(|deployment| &**deployment),
             paused: bundle.spec.paused || cluster.spec.paused || is_off_schedule(cluster),
             offline: is_offline(cluster, now),
@@ -339,6 +368,9 @@ impl Reconciler for Bundles {
 
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, BundleError> {
         let Some(bundle) = self.world.bundles.get(key) else {
+            if exists("find a Bundle", &self.api(key), &key.name).await? {
+                return Ok(Action::requeue(UNREADABLE));
+            }
             for deployment in self.present(key).values() {
                 self.deployments.delete(deployment).await?;
             }

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::mirror::Key;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::{create, delete, write_status};
+use crate::writes::{UNREADABLE, create, delete, exists, write_status};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_hub::call;
 
@@ -168,12 +168,27 @@ impl Reconciler for Clusters {
                 let key = Key::new(FLEET_NAMESPACE, name.clone());
                 let present = self.world.clusters.get(&key);
                 if present.is_some_and(|it| it.labels().contains_key(CLUSTER_UID_LABEL)) {
+                    let clusters = Api::<Cluster>::all(self.hub.client());
+                    if exists("find a Cluster", &clusters, name).await? {
+                        return Ok(Action::requeue(UNREADABLE));
+                    }
                     self.remove(&key).await?;
                 }
             }
         }
         Ok(Action::await_change())
     }
+}
+
+/// Returns the namespace of a cluster's bundle deployments. A new Fleet Cluster has none.
+///
+/// The agent of the cluster can write the status, so the value in the status does not count.
+pub(crate) fn namespace_of(cluster: &FleetCluster) -> Option<String> {
+    let status = cluster.status.as_ref()?;
+    (!status.namespace.is_empty()).then(|| {
+        let key = Key::of(cluster);
+        cluster_namespace(&key.namespace, &key.name)
+    })
 }
 
 /// Creates the namespace of a Fleet Cluster.
@@ -199,4 +214,22 @@ pub(crate) async fn write_namespace(
     let namespaces = Api::all(client.clone());
     create("create the namespace of a cluster", &namespaces, &namespace).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agent_cannot_select_the_namespace_of_another_cluster() {
+        let cluster = |namespace| -> FleetCluster {
+            let metadata = json!({ "name": "edge", "namespace": "fleet-default" });
+            let status = json!({ "namespace": namespace });
+            serde_json::from_value(json!({ "metadata": metadata, "spec": {}, "status": status }))
+                .unwrap()
+        };
+        let own = cluster_namespace("fleet-default", "edge");
+        assert_eq!(namespace_of(&cluster("kube-system")), Some(own));
+        assert_eq!(namespace_of(&cluster("")), None);
+    }
 }

@@ -2,29 +2,27 @@
 
 use std::time::Duration;
 
-use drover_hub::call;
+use drover_hub::{HubError, call};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Api, Client};
 
-/// Namespace and name of the Deployment of Fleet's controllers.
-const CONTROLLER: (&str, &str) = ("cattle-fleet-system", "fleet-controller");
+/// Namespace of Fleet's Deployments.
+const NAMESPACE: &str = "cattle-fleet-system";
+/// Names of Fleet's Deployments that write to the hub.
+const PROGRAMS: [&str; 3] = ["fleet-controller", "gitjob", "helmops"];
 /// Interval of the checks while Fleet runs, or while the hub is unreachable.
 const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Returns as soon as Fleet does not run on the hub.
 pub(crate) async fn absent(client: &Client) {
-    let (namespace, name) = CONTROLLER;
-    let deployments = Api::<Deployment>::namespaced(client.clone(), namespace);
+    let deployments = Api::<Deployment>::namespaced(client.clone(), NAMESPACE);
     loop {
-        let found = call("read Fleet's Deployment", deployments.get_opt(name)).await;
-        match found {
-            Ok(deployment) if !deployment.as_ref().is_some_and(is_active) => return,
-            // The embedded hub has no Deployments.
-            Err(error) if error.is_not_found() => return,
-            Ok(_) => tracing::error!(
-                "Fleet runs on the hub, so this server deploys no bundles. To let this server take over \
-                 Fleet's objects: kubectl -n {namespace} scale --replicas=0 deployment/{name} \
-                 deployment/gitjob deployment/helmops"
+        match active(&deployments).await {
+            Ok(None) => return,
+            Ok(Some(name)) => tracing::error!(
+                "Fleet's Deployment {name} runs on the hub, so this server deploys no bundles. To let this \
+                 server take over Fleet's objects: kubectl -n {NAMESPACE} scale --replicas=0 deployment/{}",
+                PROGRAMS.join(" deployment/")
             ),
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -33,6 +31,21 @@ pub(crate) async fn absent(client: &Client) {
         }
         tokio::time::sleep(INTERVAL).await;
     }
+}
+
+/// Returns the name of an active Deployment of Fleet.
+async fn active(deployments: &Api<Deployment>) -> Result<Option<&'static str>, HubError> {
+    for name in PROGRAMS {
+        let found = call("read Fleet's Deployment", deployments.get_opt(name)).await;
+        match found {
+            Ok(Some(deployment)) if is_active(&deployment) => return Ok(Some(name)),
+            Ok(_) => {}
+            // The embedded hub has no Deployments.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 /// Reports whether a Deployment has replicas. The default number of replicas is 1.

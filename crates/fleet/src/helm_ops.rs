@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::limits;
 use crate::mirror::Key;
-use crate::repos::BundleWriter;
+use crate::repos::{BundleWriteError, BundleWriter};
 use crate::world::{World, bundle_of};
 use crate::writes::{now, write_status};
 
@@ -167,10 +167,15 @@ impl Reconciler for HelmOps {
             return Ok(Action::await_change());
         }
         let error = match self.bundle(key, &helm_op) {
-            Ok(bundle) => {
-                Box::pin(self.writer.write_one(&key.namespace, bundle)).await?;
-                None
-            }
+            Ok(bundle) => match Box::pin(self.writer.write_one(&key.namespace, bundle)).await {
+                Ok(()) => None,
+                Err(BundleWriteError::Hub(error)) => return Err(error),
+                Err(BundleWriteError::OtherOwner(_)) => {
+                    Some(NotAccepted::Occupied(key.name.clone()))
+                }
+                // The deletion of the bundle enqueues the HelmOp again.
+                Err(BundleWriteError::Deleting(_)) => None,
+            },
             Err(error) => Some(error),
         };
         let status = self.status(key, &helm_op, error.as_ref());

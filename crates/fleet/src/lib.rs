@@ -48,6 +48,10 @@ use self::world::World;
 
 pub use mirror::Key;
 
+/// Interval between two collections of unused repositories in the cache.
+const GIT_CACHE_CHECK: Duration = Duration::from_mins(1);
+/// Bytes of the cache after a collection.
+const GIT_CACHE_BYTES: u64 = 4 << 30;
 /// Maximum number of concurrent calls of a controller.
 const CONCURRENCY: usize = 32;
 /// Pause after the reconciliation of a bundle. Merges the changes of many bundle deployments.
@@ -230,7 +234,26 @@ impl Gitops {
             runtime.run(self.helm_ops()),
             runtime.run(self.image_scans()),
             runtime.run_single(Options::new("contents"), Collection(contents), []),
+            self.clean_git_cache(),
         );
+    }
+
+    /// Ends idle git workers, and removes the least recently used repositories from their cache.
+    async fn clean_git_cache(&self) {
+        let cleaning = async {
+            let mut interval = tokio::time::interval(GIT_CACHE_CHECK);
+            loop {
+                interval.tick().await;
+                self.fetcher.close_idle();
+                if let Err(error) = self.fetcher.collect_garbage(GIT_CACHE_BYTES).await {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "cannot remove unused repositories from the cache of git repositories"
+                    );
+                }
+            }
+        };
+        self.runtime.stop.run_until_cancelled(cleaning).await;
     }
 
     fn repos(&self, statuses: Trigger<Key>) -> Controller<Repos> {

@@ -17,7 +17,7 @@ use drover_api::fleet::{Bundle, GitRepo};
 use drover_git::{Fetcher, schedule};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
-use kube::{Client, ResourceExt as _};
+use kube::{Api, Client, ResourceExt as _};
 
 use self::fetch::FetchError;
 use self::polls::Polls;
@@ -25,8 +25,9 @@ use self::state::{Failure, States};
 use crate::limits;
 use crate::mirror::Key;
 use crate::world::World;
+use crate::writes::{UNREADABLE, exists};
 
-pub(crate) use self::bundles::BundleWriter;
+pub(crate) use self::bundles::{BundleWriteError, BundleWriter};
 pub(crate) use self::state::States as RepoStates;
 pub(crate) use self::status::RepoStatuses;
 
@@ -133,6 +134,7 @@ impl Repos {
             Err(error) => {
                 let failures = self.states.failures(key);
                 let retry_after = error.retry_after();
+                self.states.wait(key, retry_after);
                 let delay =
                     schedule::delay_after_failure(interval, failures, retry_after, random());
                 self.states.failed(key, Failure::new(&error, delay));
@@ -158,6 +160,10 @@ impl Reconciler for Repos {
             }
             Some(_) => Ok(Action::await_change()),
             None => {
+                let repos = Api::<GitRepo>::namespaced(self.client.clone(), &key.namespace);
+                if exists("find a GitRepo", &repos, &key.name).await? {
+                    return Ok(Action::requeue(UNREADABLE));
+                }
                 self.states.forget(key);
                 self.writer.delete_all(key).await?;
                 Ok(Action::await_change())

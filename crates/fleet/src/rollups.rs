@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
 use std::time::Duration;
 
+use crate::clusters::namespace_of;
 use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::offline::{is_offline, last_seen};
@@ -62,11 +63,7 @@ impl Reconciler for ClusterStatuses {
         let Some(cluster) = self.world.clusters.get(key) else {
             return Ok(Action::await_change());
         };
-        let namespace = cluster
-            .status
-            .as_ref()
-            .map(|status| status.namespace.clone());
-        let Some(namespace) = namespace.filter(|namespace| !namespace.is_empty()) else {
+        let Some(namespace) = namespace_of(&cluster) else {
             return Ok(Action::await_change());
         };
         let current = || readable_names(&self.world, &namespace);

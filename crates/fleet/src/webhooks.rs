@@ -133,8 +133,9 @@ async fn receive(
         }
         is_accepted = true;
         let key = Key::of(&**repo);
-        state.states.request(&key);
-        state.repos.enqueue(key);
+        if state.states.request(&key) {
+            state.repos.enqueue(key);
+        }
     }
     // The Secret of one GitRepo does not affect the GitRepos of other namespaces.
     match refused {

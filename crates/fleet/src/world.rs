@@ -163,18 +163,11 @@ pub(crate) fn bundle_of(deployment: &BundleDeployment) -> Option<Key> {
     ))
 }
 
-/// Returns the names of the Contents that a bundle deployment names.
+/// Returns the names of the Contents that the server assigns to a bundle deployment. The agent can write
+/// the status, so the status does not count.
 pub(crate) fn contents_of(deployment: &BundleDeployment) -> BTreeSet<String> {
     let spec = &deployment.spec;
-    let applied = deployment
-        .status
-        .as_ref()
-        .map(|it| &*it.applied_deployment_id);
-    let ids = [
-        &*spec.deployment_id,
-        &*spec.staged_deployment_id,
-        applied.unwrap_or(""),
-    ];
+    let ids = [&*spec.deployment_id, &*spec.staged_deployment_id];
     let mut names: BTreeSet<String> = ids
         .iter()
         .filter_map(|id| id.split_once(':'))
@@ -184,4 +177,23 @@ pub(crate) fn contents_of(deployment: &BundleDeployment) -> BTreeSet<String> {
         .collect();
     names.extend(deployment.labels().get(CONTENT_NAME).cloned());
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn content_that_only_the_agent_names_is_not_readable() {
+        let deployment = json!({
+            "metadata": { "name": "web" },
+            "spec": { "deploymentID": "s-new:1", "stagedDeploymentID": "s-next:1" },
+            "status": { "appliedDeploymentID": "s-foreign:1" },
+        });
+        let deployment = serde_json::from_value(deployment).unwrap();
+        let names = contents_of(&deployment);
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["s-new", "s-next"]);
+    }
 }

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_hub::{HubError, call};
 use jiff::Timestamp;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation};
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+/// Delay of the next attempt for an object that this version cannot parse.
+pub(crate) const UNREADABLE: Duration = Duration::from_mins(5);
 
 /// Applies an object as the server's field manager.
 pub(crate) async fn apply<K>(
@@ -106,6 +110,21 @@ where
         Err(error) if error.is_conflict() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Reports whether an object exists on the hub. A mirror does not contain objects that this version
+/// cannot parse, so a controller asks the hub before it deletes the dependents of the object.
+pub(crate) async fn exists<K>(
+    operation: &'static str,
+    api: &Api<K>,
+    name: &str,
+) -> Result<bool, HubError>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
+    let listed = call(operation, api.list_metadata(&params)).await?;
+    Ok(!listed.items.is_empty())
 }
 
 /// Deletes an object. An absent object is not an error.

@@ -58,7 +58,7 @@ impl Statuses {
         let mut aggregate = Aggregate::default();
         for (cluster, target) in targets {
             let cluster_key = Key::of(&**cluster).to_string();
-            let current = namespace_of(cluster).and_then(|namespace| present.get(namespace));
+            let current = namespace_of(cluster).and_then(|namespace| present.get(&namespace));
             let current = current.map(|deployment| &**deployment);
             let state = DeploymentState::of_target(&cluster_key, current, &target.deployment_id);
             aggregate.set(&cluster_key, state);

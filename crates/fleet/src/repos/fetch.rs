@@ -7,10 +7,10 @@ use std::time::Duration;
 use drover_api::fleet::{Bundle, GitRepo};
 use drover_git::{Fetcher, GitError, Reference, Source};
 use drover_gitops::fleet_yaml::{Limits, ReadError, Tree, TreeError, read_repository};
-use drover_hub::HubError;
 use kube::ResourceExt as _;
 use thiserror::Error;
 
+use super::bundles::BundleWriteError;
 use super::source::SourceError;
 
 /// The reason why the bundles of a repository are not up to date.
@@ -29,8 +29,10 @@ pub(crate) enum FetchError {
          copy the chart into the repository"
     )]
     RemoteChart { bundle: String },
+    #[error("the server ends; it reads the repository after its next start")]
+    Ended,
     #[error(transparent)]
-    Hub(#[from] HubError),
+    Write(#[from] BundleWriteError),
 }
 
 impl FetchError {
@@ -46,7 +48,7 @@ impl FetchError {
     pub(super) fn is_content(&self) -> bool {
         matches!(
             self,
-            Self::Tree(_) | Self::Read(_) | Self::RemoteChart { .. } | Self::Hub(_)
+            Self::Tree(_) | Self::Read(_) | Self::RemoteChart { .. } | Self::Write(_)
         )
     }
 }
@@ -73,8 +75,7 @@ pub(super) async fn bundles(
         .await
         .unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime has ended the task, because the program ends.
-            Err(_) => Ok(Vec::new()),
+            Err(_) => Err(FetchError::Ended),
         })
 }
 

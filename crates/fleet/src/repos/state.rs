@@ -57,6 +57,8 @@ pub(super) struct RepoState {
     failures: u32,
     /// True if a webhook requested a poll.
     is_requested: bool,
+    /// Time before which the git server permits no request.
+    not_before: Option<Timestamp>,
 }
 
 /// The states of all repositories. Clones share the states.
@@ -76,9 +78,18 @@ impl States {
         update(self.0.lock().entry(key.clone()).or_default());
     }
 
-    /// Makes the next poll ask the git server.
-    pub(crate) fn request(&self, key: &Key) {
-        self.update(key, |state| state.is_requested = true);
+    /// Makes the next poll ask the git server. Reports whether the git server permits a poll now.
+    pub(crate) fn request(&self, key: &Key) -> bool {
+        let mut states = self.0.lock();
+        let state = states.entry(key.clone()).or_default();
+        state.is_requested = true;
+        state.not_before.is_none_or(|time| time <= Timestamp::now())
+    }
+
+    /// Stores the time before which the git server permits no request.
+    pub(super) fn wait(&self, key: &Key, wait: Option<Duration>) {
+        let time = wait.and_then(|wait| Timestamp::now().checked_add(wait).ok());
+        self.update(key, |state| state.not_before = time);
     }
 
     /// Returns the age up to which an answer of the git server is sufficient.
@@ -159,5 +170,22 @@ impl States {
             state.failures = state.failures.saturating_add(1);
             state.failure = Some(failure);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_of_a_webhook_waits_for_the_time_that_the_git_server_named() {
+        let (states, key) = (States::default(), Key::new("fleet-default", "web"));
+        assert!(states.request(&key));
+        states.wait(&key, Some(Duration::from_mins(1)));
+        assert!(!states.request(&key));
+        // The next poll asks the git server.
+        assert_eq!(states.max_age(&key, Duration::from_mins(1)), Duration::ZERO);
+        states.wait(&key, None);
+        assert!(states.request(&key));
     }
 }

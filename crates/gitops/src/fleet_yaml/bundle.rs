@@ -174,13 +174,14 @@ fn bundle(repo: &GitRepo, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
         .namespace
         .clone_from(&repo.metadata.namespace);
     let mut own_labels = repo.metadata.labels.clone().unwrap_or_default();
+    own_labels.extend(yaml.labels);
+    // The repository cannot give the bundle another owner.
     let repo_name = repo.metadata.name.clone().unwrap_or_default();
     own_labels.insert(labels::REPO_NAME.to_owned(), repo_name);
     let commit = repo.status.as_ref().map(|status| status.commit.clone());
     if let Some(commit) = commit.filter(|commit| !commit.is_empty()) {
         own_labels.insert(labels::COMMIT.to_owned(), commit);
     }
-    own_labels.extend(yaml.labels);
     bundle.metadata.labels = Some(own_labels);
     bundle.metadata.annotations = (!yaml.annotations.is_empty()).then_some(yaml.annotations);
 
@@ -219,6 +220,13 @@ fn apply_repo(repo: &GitRepo, bundle: &mut Bundle) {
         options
             .service_account
             .clone_from(&repo.spec.service_account);
+        // The repository cannot select another account for some clusters.
+        let others = spec.targets.iter_mut().map(|target| &mut target.options);
+        for target in others.filter(|target| !target.service_account.is_empty()) {
+            target
+                .service_account
+                .clone_from(&repo.spec.service_account);
+        }
     }
     options.force_sync_generation = repo.spec.force_sync_generation;
     if !repo.spec.target_namespace.is_empty() {

@@ -363,3 +363,24 @@ proptest! {
         let _ = glob::matches(&pattern, &name);
     }
 }
+
+#[test]
+fn repository_cannot_replace_the_service_account_of_its_git_repo() {
+    let fleet = "serviceAccount: other\ntargetCustomizations:\n- {clusterSelector: {}, serviceAccount: '-'}\n\
+                 - {clusterSelector: {}, serviceAccount: admin}\n";
+    let files = [("fleet.yaml", fleet), ("x.yaml", "")];
+    let found = bundles(json!({ "serviceAccount": "team-a" }), &files);
+    let spec = &found[0].spec;
+    assert_eq!(spec.options.service_account, "team-a");
+    assert_eq!(spec.targets[0].options.service_account, "team-a");
+    assert_eq!(spec.targets[1].options.service_account, "team-a");
+}
+
+#[test]
+fn repository_cannot_give_a_bundle_another_owner() {
+    let fleet = "labels: {fleet.cattle.io/repo-name: other, team: web}\n";
+    let found = bundles(json!({}), &[("fleet.yaml", fleet), ("x.yaml", "")]);
+    let labels = found[0].metadata.labels.clone().unwrap();
+    assert_eq!(labels[drover_api::fleet::labels::REPO_NAME], "repo");
+    assert_eq!(labels["team"], "web");
+}
