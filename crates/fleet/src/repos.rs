@@ -107,7 +107,10 @@ impl Repos {
         let max_age = self.states.max_age(key, interval(repo));
         let commit = self.polls.commit(&source, &reference, max_age).await?;
         self.states.polled(key, &commit);
-        if !self.states.must_read(key, repo, &commit) {
+        let own = self.world.git_repos.get(key);
+        let has_default =
+            own.is_some_and(|own| own.spec.service_account != repo.spec.service_account);
+        if !self.states.must_read(key, repo, &commit, has_default) {
             return Ok(());
         }
         self.states.reading(key);

@@ -6,7 +6,7 @@
 mod list;
 
 use drover_api::fleet::{
-    Bundle, GitRepo, GitRepoRestriction, HelmOp, LabelSelector, Policy, labels,
+    Bundle, BundleSpec, GitRepo, GitRepoRestriction, HelmOp, LabelSelector, Policy, labels,
 };
 use thiserror::Error;
 
@@ -239,14 +239,20 @@ impl Policies {
             &resolved.secret_name,
             "allowedHelmSecretNames",
         )?;
-        let targets = spec.bundle.targets.iter().enumerate();
+        self.charts(&spec.bundle)?;
+        Ok(resolved)
+    }
+
+    /// Decides about the charts that agents pull.
+    fn charts(&self, spec: &BundleSpec) -> Result<(), Refusal> {
+        let targets = spec.targets.iter().enumerate();
         let targets = targets.map(|(index, target)| {
             (
                 format!("spec.targets[{index}]"),
                 target.options.helm.as_ref(),
             )
         });
-        let all = [("spec".to_owned(), spec.bundle.options.helm.as_ref())];
+        let all = [("spec".to_owned(), spec.options.helm.as_ref())];
         for (path, helm) in all.into_iter().chain(targets) {
             let Some(helm) = helm else { continue };
             let list = "allowedHelmRepoPatterns";
@@ -258,7 +264,7 @@ impl Policies {
             self.charts
                 .check_pattern(&field, &helm.chart, list, Anchors::Complete)?;
         }
-        Ok(resolved)
+        Ok(())
     }
 
     /// Decides about a Bundle. Users can create Bundles without a GitRepo, with `fleet apply`, so policies
@@ -269,6 +275,14 @@ impl Policies {
     ///
     /// The limits refuse the Bundle.
     pub fn bundle(&self, bundle: &Bundle) -> Result<(), Refusal> {
+        if let Some(access) = &bundle.spec.helm_op_options {
+            let (field, list) = (
+                "spec.helmOpOptions.helmOpSecretName",
+                "allowedHelmSecretNames",
+            );
+            self.helm.secrets.check(field, &access.secret_name, list)?;
+            self.charts(&bundle.spec)?;
+        }
         let options = &bundle.spec.options;
         let account = &options.service_account;
         self.require_service_account(account.strip_prefix(RESET).unwrap_or(account))?;

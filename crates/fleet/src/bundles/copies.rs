@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use drover_api::fleet::labels::{INTERNAL_SECRET, MANAGED, SECRET_TYPE_HELM_OPS_ACCESS};
 use drover_api::fleet::{BundleDeploymentOptions, BundleDeploymentSpec, BundleHelmOptions};
@@ -12,8 +13,10 @@ use drover_hub::{HubError, call};
 use kube::api::{DynamicObject, TypeMeta};
 use kube::core::ObjectMeta;
 use kube::{Client, ResourceExt as _};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::rights::Readable;
 use crate::rights::copied::{Kind, Names};
@@ -93,11 +96,26 @@ impl Sources {
 #[derive(Clone)]
 pub(super) struct Copies {
     client: Client,
+    /// One lock for each namespace of a cluster.
+    locks: Arc<Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 impl Copies {
     pub(super) fn new(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            locks: Arc::default(),
+        }
+    }
+
+    /// Waits until no other bundle changes copies of a namespace. Without the lock, one bundle could delete a
+    /// copy after another bundle has found the copy and before its bundle deployment names the copy.
+    pub(super) async fn lock(&self, namespace: &str) -> OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.locks.lock();
+            Arc::clone(locks.entry(namespace.to_owned()).or_default())
+        };
+        lock.lock_owned().await
     }
 
     /// Reads the objects that deployments of a bundle name.
@@ -163,6 +181,10 @@ impl Copies {
                 }
             }
             let copy = copy(kind, &name, &sources.namespace, source);
+            if present.is_some_and(|present| present.data.get("type") != copy.data.get("type")) {
+                // The type of a Secret cannot change.
+                delete("delete a copy of another type", &api, &name).await?;
+            }
             apply("copy an object to the namespace of a cluster", &api, &copy).await?;
         }
         Ok(())

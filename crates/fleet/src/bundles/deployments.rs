@@ -80,6 +80,13 @@ impl Deployments {
             .ensure(desired.namespace, &readable, current)
             .await?;
         self.write_values(desired.namespace, &name, &values).await?;
+        let before = desired.present.as_ref().map(|it| &it.spec);
+        let before = before.filter(|before| has_copies(before));
+        let _lock = if has_copies(&spec) || before.is_some() {
+            Some(self.copies.lock(desired.namespace).await)
+        } else {
+            None
+        };
         let copies = &self.copies;
         copies
             .write(desired.namespace, &spec, desired.sources)
@@ -104,9 +111,9 @@ impl Deployments {
         let operation = "write a bundle deployment";
         let written = replace_spec(operation, &api, &name, &labels, &spec).await?;
         self.world.deployments.observe(written);
-        if let Some(present) = desired.present.as_ref().filter(|it| has_copies(&it.spec)) {
+        if let Some(before) = before {
             let (namespace, used) = (desired.namespace, current());
-            self.copies.delete(namespace, &present.spec, &used).await?;
+            self.copies.delete(namespace, before, &used).await?;
         }
         Ok(())
     }
@@ -121,10 +128,13 @@ impl Deployments {
             let secrets = Api::<Secret>::namespaced(self.client.clone(), &namespace);
             delete("delete the values of a bundle deployment", &secrets, &name).await?;
         }
-        let own = Key::new(namespace.clone(), name.clone());
-        let others = readable_names_without(&self.world, &namespace, Some(&own));
-        let spec = &deployment.spec;
-        self.copies.delete(&namespace, spec, &others).await?;
+        if has_copies(&deployment.spec) {
+            let _lock = self.copies.lock(&namespace).await;
+            let own = Key::new(namespace.clone(), name.clone());
+            let others = readable_names_without(&self.world, &namespace, Some(&own));
+            let spec = &deployment.spec;
+            self.copies.delete(&namespace, spec, &others).await?;
+        }
         let api = Api::<BundleDeployment>::namespaced(self.client.clone(), &namespace);
         delete("delete a bundle deployment", &api, &name).await?;
         self.world.deployments.forget(&Key::new(namespace, name));

@@ -111,8 +111,15 @@ impl States {
         });
     }
 
-    /// Reports whether the bundles do not correspond to the commit and the spec.
-    pub(super) fn must_read(&self, key: &Key, repo: &GitRepo, commit: &str) -> bool {
+    /// Reports whether the bundles do not correspond to the commit and the spec. `has_default` is true if
+    /// the service account is the default of the namespace's limits.
+    pub(super) fn must_read(
+        &self,
+        key: &Key,
+        repo: &GitRepo,
+        commit: &str,
+        has_default: bool,
+    ) -> bool {
         let state = self.get(key);
         let status = repo.status.as_ref();
         let known = state
@@ -123,7 +130,10 @@ impl States {
             .generation
             .or_else(|| status.map(|it| it.observed_generation));
         let account = &repo.spec.service_account;
-        let is_other_account = state.service_account.is_some_and(|it| it != *account);
+        // The default can have changed while no server ran.
+        let is_other_account = state
+            .service_account
+            .map_or(has_default, |it| it != *account);
         let has_failed = state.failure.is_some_and(|failure| failure.is_content);
         known != Some(commit)
             || generation != repo.metadata.generation

@@ -175,6 +175,7 @@ fn bundle(repo: &GitRepo, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
         .clone_from(&repo.metadata.namespace);
     let mut own_labels = repo.metadata.labels.clone().unwrap_or_default();
     own_labels.extend(yaml.labels);
+    own_labels.remove(labels::HELM_OP_NAME);
     // The repository cannot give the bundle another owner.
     let repo_name = repo.metadata.name.clone().unwrap_or_default();
     own_labels.insert(labels::REPO_NAME.to_owned(), repo_name);

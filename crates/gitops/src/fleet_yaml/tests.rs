@@ -384,3 +384,11 @@ fn repository_cannot_give_a_bundle_another_owner() {
     assert_eq!(labels[drover_api::fleet::labels::REPO_NAME], "repo");
     assert_eq!(labels["team"], "web");
 }
+
+#[test]
+fn repository_cannot_give_a_bundle_the_label_of_a_helm_op() {
+    let fleet = "labels: {fleet.cattle.io/fleet-helm-name: other}\n";
+    let found = bundles(json!({}), &[("fleet.yaml", fleet), ("x.yaml", "")]);
+    let labels = found[0].metadata.labels.as_ref().unwrap();
+    assert!(!labels.contains_key(drover_api::fleet::labels::HELM_OP_NAME));
+}

@@ -221,3 +221,23 @@ fn helm_op_receives_defaults_before_the_limits_apply() {
     let of_target = json!({ "spec": { "targets": [{ "helm": { "repo": "https://evil" } }] } });
     assert!(policies.helm_op(&object("HelmOp", "h", of_target)).is_err());
 }
+
+#[test]
+fn limits_of_helm_ops_apply_to_bundles_that_users_create() {
+    let policies = governed(json!({ "helmOp": {
+        "allowedHelmSecretNames": ["registry"],
+        "allowedHelmRepoPatterns": ["https://charts\\.example/.*"],
+    } }));
+    let spec = |secret: &str, repo: &str| {
+        json!({
+            "helm": { "chart": "shop", "repo": repo },
+            "helmOpOptions": { "helmOpSecretName": secret },
+        })
+    };
+    let decide = |secret, repo| policies.bundle(&bundle(spec(secret, repo), false));
+    decide("registry", "https://charts.example/a").unwrap();
+    let refusal = decide("git", "https://charts.example/a").unwrap_err();
+    assert!(refusal.to_string().starts_with("spec.helmOpOptions."));
+    let refusal = decide("registry", "https://elsewhere.example").unwrap_err();
+    assert!(refusal.to_string().starts_with("spec.helm.repo"));
+}
