@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use drover_api::client_error::ClientError;
 use drover_api::fleet::{BundleDeployment, BundleResource, Content};
+use drover_deploy::object::Object;
 use drover_gitops::ids::{ContentError, Manifest, sha256_hex};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::{ApiResource, DynamicObject};
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 /// Timeout of a request to the hub.
@@ -37,6 +39,8 @@ pub(super) enum ContentReadError {
     NoContent(String),
     #[error("the Secret {0} with the Helm values has a different hash than the bundle deployment")]
     OtherValues(String),
+    #[error("downstreamResources: the kind {0:?} is not supported; use Secret or ConfigMap")]
+    Kind(String),
     #[error("the Secret {name} with the Helm values is not valid")]
     Values {
         name: String,
@@ -119,6 +123,33 @@ impl Contents {
         values
             .map(Some)
             .map_err(|source| ContentReadError::Values { name, source })
+    }
+
+    /// Returns the Secrets and ConfigMaps that a bundle deployment copies to the cluster. The server writes
+    /// them before the bundle deployment.
+    pub(super) async fn copies(
+        &self,
+        deployment: &BundleDeployment,
+    ) -> Result<Vec<Object>, ContentReadError> {
+        let namespace = deployment.namespace().unwrap_or_default();
+        let mut copies = Vec::new();
+        for requested in &deployment.spec.options.downstream_resources {
+            let (name, kind) = (&requested.name, requested.kind.to_ascii_lowercase());
+            let resource = match kind.as_str() {
+                "secret" => ApiResource::erase::<Secret>(&()),
+                "configmap" => ApiResource::erase::<ConfigMap>(&()),
+                _ => return Err(ContentReadError::Kind(requested.kind.clone())),
+            };
+            let (client, kind) = (self.client.clone(), &resource.kind);
+            let api = Api::<DynamicObject>::namespaced_with(client, &namespace, &resource);
+            let found = call(format!("the {kind} {name}"), api.get(name)).await?;
+            let field = |name: &str| found.data.get(name);
+            copies.push(Object(json!({
+                "apiVersion": "v1", "kind": kind, "metadata": { "name": name },
+                "type": field("type"), "data": field("data"), "binaryData": field("binaryData"),
+            })));
+        }
+        Ok(copies)
     }
 }
 

@@ -18,7 +18,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use thiserror::Error;
 
-use super::content::{ContentReadError, Contents, call};
+use super::content::{ContentReadError, Contents, Files, call};
 use super::deployments::Deployments;
 
 /// Interval of observations without a change of an object.
@@ -108,7 +108,12 @@ impl Reconcile {
             self.write(name, deployment, &before, after).await?;
             return Ok(Action::await_change());
         }
-        let observed = Box::pin(self.deployer.correct(name, spec, &after.release)).await;
+        // A paused deployment and a closed window also stop corrections.
+        let observed = if is_waiting {
+            Box::pin(self.deployer.observe(name, spec, &after.release)).await
+        } else {
+            Box::pin(self.deployer.correct(name, spec, &after.release)).await
+        };
         after = match &observed {
             Ok(report) => status::observed(after, report, &now()),
             Err(error) => status::unobserved(after, error, &now()),
@@ -144,10 +149,17 @@ impl Reconcile {
             );
             (status, BundleDeploymentError::from(error))
         };
-        let files = self.contents.files(&spec.deployment_id).await;
-        let files = files.map_err(|error| unread(&before, error))?;
+        // A HelmOp has no Content.
+        let files = if spec.helm_chart_options.is_some() {
+            Files::default()
+        } else {
+            let files = self.contents.files(&spec.deployment_id).await;
+            files.map_err(|error| unread(&before, error))?
+        };
         let values = self.contents.values(deployment).await;
         let values = values.map_err(|error| unread(&before, error))?;
+        let copies = self.contents.copies(deployment).await;
+        let copies = copies.map_err(|error| unread(&before, error))?;
         let commit = deployment.labels().get(COMMIT).map_or("", String::as_str);
         let input = Input {
             name,
@@ -155,6 +167,7 @@ impl Reconcile {
             resources: &files,
             commit,
             values: values.as_ref(),
+            copies: &copies,
         };
         match Box::pin(self.deployer.deploy(&input)).await {
             Ok(outcome) => Ok(status::deployed(before, spec, &outcome, &now())),

@@ -1,9 +1,11 @@
 //! Deploys, observes and removes bundle deployments.
 
+mod copies;
 mod correct;
 mod deploy;
 mod error;
 mod finished;
+mod namespace;
 mod observe;
 mod prepare;
 mod releases;
@@ -57,6 +59,8 @@ pub struct Input<'a> {
     pub commit: &'a str,
     /// Values from the Secret of the bundle deployment. They replace the values in the options.
     pub values: Option<&'a Map<String, Value>>,
+    /// The Secrets and ConfigMaps of `downstreamResources` on the hub.
+    pub copies: &'a [Object],
 }
 
 impl std::fmt::Debug for Input<'_> {

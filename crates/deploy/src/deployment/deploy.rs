@@ -2,17 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use drover_apply::{ApplyError, call, is_conflict};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{Api, ObjectMeta, Patch, PatchParams, PostParams};
-use serde_json::json;
 
 use super::finished::finished;
 use super::prepare::{Prepared, Revision};
-use super::{DeployError, Deployer, Input, Outcome, REMEMBERED, Target, unique};
+use super::{DeployError, Deployer, Input, Outcome, Target, copies, unique};
 use crate::apply::{self, Changes};
-use crate::cluster::{Cluster, ClusterError};
+use crate::cluster::Cluster;
 use crate::hooks::{self, Event};
 use crate::names;
 use crate::object::Object;
@@ -20,12 +16,8 @@ use crate::readiness::{Readiness, readiness};
 use crate::record::{self, Info, Release, Status};
 use crate::release::{DEFAULT_HISTORY, History, Stored};
 
-/// Field manager of the namespace's labels and annotations.
-const NAMESPACE_MANAGER: &str = "drover-deploy-namespace";
 /// Interval between two reads while waiting for readiness.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Prefix of the labels that bundles cannot set on namespaces.
-const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
 /// A deployment that runs.
 struct Run<'a> {
@@ -41,8 +33,12 @@ impl Deployer {
     /// Deploys a bundle. A repeated call after an interruption completes the deployment. A repeated call
     /// after a complete deployment changes nothing.
     pub async fn deploy(&self, input: &Input<'_>) -> Result<Outcome, DeployError> {
+        if input.spec.helm_chart_options.is_some() {
+            return Err(DeployError::HelmOp);
+        }
         let options = &input.spec.options;
         let target = Target::of(input.name, options, &self.settings.default_namespace);
+        self.check_namespace(options, &target.namespace).await?;
         let cluster = self.account(options).await?;
         let history = target.history(&cluster, input.name);
         let stored = history.read().await?;
@@ -56,8 +52,18 @@ impl Deployer {
             number: last + 1,
             is_upgrade,
         };
+        // A chart can read its copies.
+        let has_copies = !input.copies.is_empty();
+        if has_copies {
+            self.ensure_namespace(&cluster, options, &target.namespace)
+                .await?;
+            copies::write(&cluster, input, &target.namespace).await?;
+        }
         let prepared = self.prepare(&cluster, input, &target, revision).await?;
-        self.ensure_namespace(&cluster, input, &target).await?;
+        if !has_copies {
+            self.ensure_namespace(&cluster, options, &target.namespace)
+                .await?;
+        }
 
         let run = Run {
             cluster: &cluster,
@@ -71,6 +77,7 @@ impl Deployer {
         history.create(&release).await?;
         match run.execute(revision).await {
             Ok(()) => {
+                copies::delete_others(&cluster, input, &target.namespace, &stored).await?;
                 run.finish(&mut release).await?;
                 let objects = prepared
                     .objects
@@ -92,66 +99,6 @@ impl Deployer {
                 run.roll_back_if_atomic(error).await
             }
         }
-    }
-
-    /// Creates the namespace of the release, and sets the configured labels and annotations.
-    async fn ensure_namespace(
-        &self,
-        cluster: &Cluster,
-        input: &Input<'_>,
-        target: &Target,
-    ) -> Result<(), DeployError> {
-        let options = &input.spec.options;
-        let api: Api<Namespace> = Api::all(cluster.client().clone());
-        let name = target.namespace.as_str();
-        if !options.namespace_labels.is_empty() || !options.namespace_annotations.is_empty() {
-            let mut labels = options.namespace_labels.clone();
-            labels.retain(|label, _| !label.starts_with(POD_SECURITY));
-            let patch = Patch::Apply(json!({
-                "apiVersion": "v1",
-                "kind": "Namespace",
-                "metadata": {"name": name, "labels": labels, "annotations": options.namespace_annotations},
-            }));
-            let params = PatchParams::apply(NAMESPACE_MANAGER).force();
-            let applied = api.patch(name, &params, &patch);
-            call(format!("apply Namespace {name}"), applied)
-                .await
-                .map_err(ClusterError::from)?;
-            return Ok(());
-        }
-        let known = self
-            .namespaces
-            .lock()
-            .get(name)
-            .is_some_and(|at| at.elapsed() < REMEMBERED);
-        if known {
-            return Ok(());
-        }
-        let found = call(format!("read Namespace {name}"), api.get_metadata_opt(name)).await;
-        if found.map_err(ClusterError::from)?.is_none() {
-            let metadata = ObjectMeta {
-                name: Some(name.to_owned()),
-                ..ObjectMeta::default()
-            };
-            let namespace = Namespace {
-                metadata,
-                ..Namespace::default()
-            };
-            let params = PostParams::default();
-            match call(
-                format!("create Namespace {name}"),
-                api.create(&params, &namespace),
-            )
-            .await
-            {
-                Err(ApplyError::Call { source, .. }) if is_conflict(&source) => {}
-                created => drop(created.map_err(ClusterError::from)?),
-            }
-        }
-        let mut namespaces = self.namespaces.lock();
-        namespaces.retain(|_, at| at.elapsed() < REMEMBERED);
-        namespaces.insert(name.to_owned(), Instant::now());
-        Ok(())
     }
 }
 

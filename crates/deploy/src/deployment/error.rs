@@ -1,5 +1,7 @@
 //! Errors of deployments.
 
+use drover_gitops::targeting::SelectorError;
+
 use crate::apply::ReleaseError;
 use crate::cluster::ClusterError;
 use crate::hooks::HookError;
@@ -48,6 +50,30 @@ pub enum DeployError {
         /// Name of the account.
         name: String,
     },
+    /// The chart of a HelmOp is outside of the bundle.
+    #[error("cannot deploy the chart of a HelmOp: this version of the agent pulls no charts")]
+    HelmOp,
+    /// The selector of permitted namespaces is not valid.
+    #[error("cannot use allowedTargetNamespaceSelector: {0}")]
+    NamespaceSelector(#[from] SelectorError),
+    /// The restrictions do not permit the namespace.
+    #[error(
+        "cannot deploy to the namespace {0}: it does not exist or does not have the labels that \
+         allowedTargetNamespaceSelector requires; choose another namespace, or ask the administrator of \
+         the cluster to set the labels"
+    )]
+    Namespace(String),
+    /// A copy would replace an object of another owner.
+    #[error(
+        "cannot copy {0} to the cluster: the namespace has another object of this name; rename the object \
+         in downstreamResources"
+    )]
+    OccupiedCopy(ObjectKey),
+    /// The bundle forces a namespace, and a folder `crds/` contains another kind.
+    #[error(
+        "cannot create {0}: with \"namespace\", the folder crds/ can only contain CustomResourceDefinitions"
+    )]
+    NoDefinition(ObjectKey),
     /// The bundle forces a namespace, and contains cluster-scoped objects.
     #[error(
         "invalid cluster scoped object [name={name} kind={kind} apiVersion={api_version}] found, consider \
@@ -96,6 +122,9 @@ impl DeployError {
         match self {
             Self::Source(_)
             | Self::ClusterScoped(_)
+            | Self::HelmOp
+            | Self::NoDefinition(_)
+            | Self::NamespaceSelector(_)
             | Self::NotReady(_)
             | Self::RolledBack { .. } => true,
             Self::Render(error) => matches!(error, RenderError::Rejected(_)),

@@ -49,6 +49,9 @@ impl Deployer {
         let mut prepared = self
             .render(cluster, input, target, revision, &helm, values)
             .await?;
+        if !options.target_namespace.is_empty() {
+            check_definitions(&prepared)?;
+        }
         let scopes = Scopes::new(cluster, &prepared);
         for rendered in &mut prepared.objects {
             if rendered.object.is_crd() && !options.delete_crd_resources {
@@ -214,6 +217,7 @@ fn annotations(input: &Input<'_>, agent_namespace: &str) -> BTreeMap<String, Str
             finished::identity(input.spec),
         ),
     ]);
+    annotations.extend(super::copies::annotation(input.copies));
     if !input.commit.is_empty() {
         annotations.insert("fleet.cattle.io/commit".to_owned(), input.commit.to_owned());
     }
@@ -303,6 +307,15 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Returns an error if a folder `crds/` contains other kinds. Their namespaces are not set.
+fn check_definitions(prepared: &Prepared) -> Result<(), DeployError> {
+    let mut objects = prepared.crds.iter().map(|one| &one.object);
+    match objects.find(|object| !object.is_crd()) {
+        Some(other) => Err(DeployError::NoDefinition(other.key())),
+        None => Ok(()),
+    }
+}
+
 /// The scopes of kinds, also of the kinds that the bundle itself defines.
 struct Scopes<'a> {
     cluster: &'a Cluster,
@@ -339,6 +352,11 @@ impl<'a> Scopes<'a> {
     }
 
     async fn is_namespaced(&self, object: &Object) -> Result<bool, ClusterError> {
+        // A definition in the bundle cannot change the scope of a kind that the cluster has.
+        let served = self.cluster.kinds().await?;
+        if let Some(kind) = served.get(object.api_version(), object.kind()) {
+            return Ok(kind.namespaced);
+        }
         let api_group = crate::object::group(object.api_version());
         let defined = self
             .defined

@@ -2,7 +2,7 @@
 
 use drover_api::fleet::BundleDeploymentOptions;
 
-use super::{DeployError, Deployer, Target, unique};
+use super::{DeployError, Deployer, Target, copies, unique};
 use crate::cluster::Cluster;
 use crate::hooks::{self, Event};
 use crate::names;
@@ -46,6 +46,9 @@ impl Deployer {
             }
             delete_objects(&cluster, &target, name, &own).await?;
             hooks::run(&cluster, &last_hooks, Event::PostDelete, timeout).await?;
+        }
+        if !options.keep_resources {
+            copies::delete_all(&cluster, name, options, &target.namespace, &own).await?;
         }
         for stored in own {
             history.delete(stored.release.version).await?;

@@ -112,6 +112,8 @@ impl TestCluster {
 pub(crate) struct Bundle {
     pub(crate) spec: BundleDeploymentSpec,
     pub(crate) resources: Vec<BundleResource>,
+    /// Objects of the hub.
+    pub(crate) copies: Vec<Object>,
 }
 
 impl Bundle {
@@ -133,6 +135,7 @@ impl Bundle {
         Self {
             spec,
             resources: resources.collect(),
+            copies: Vec::new(),
         }
     }
 
@@ -155,6 +158,7 @@ impl Bundle {
             resources: &self.resources,
             commit: "",
             values: None,
+            copies: &self.copies,
         }
     }
 }

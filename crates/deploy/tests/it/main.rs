@@ -12,3 +12,4 @@ mod cluster;
 mod corpus;
 #[cfg(test)]
 mod rendering;
+mod tenants;
