@@ -13,6 +13,7 @@ mod conditions;
 mod documents;
 mod fleet_registration;
 mod git;
+mod gitops;
 mod hub;
 mod hub_token;
 mod identity;
