@@ -1,6 +1,8 @@
 //! Tests of the GitOps controllers without an agent: limits of tenants, deployment windows, copies, HelmOps
 //! and ImageScans.
 
+mod webhooks;
+
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -292,6 +294,21 @@ async fn copied_secret_follows_its_source_and_its_bundle(hub: TestHub) {
     })
     .await
     .unwrap();
+
+    server
+        .create::<Secret>("own", source("of the tenant"))
+        .await;
+    let own = json!({ "metadata": { "name": "own" }, "stringData": { "password": "own" } });
+    let own: Secret = serde_json::from_value(own).unwrap();
+    copies.create(&PostParams::default(), &own).await.unwrap();
+    let resources = json!([{ "kind": "Secret", "name": "own" }]);
+    let other = json!({ "spec": { "downstreamResources": resources } });
+    server.change::<Bundle>("shop", other).await;
+    server
+        .refused_bundle("cannot copy the Secret own: the namespace")
+        .await;
+    let kept = copies.get("own").await.unwrap().data.unwrap();
+    assert_eq!(kept["password"].0, b"own");
     server.stop().await;
 }
 

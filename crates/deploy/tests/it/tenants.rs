@@ -132,17 +132,21 @@ async fn copies_are_written_before_the_chart_is_rendered_and_follow_their_source
     cluster.deploy(&bundle).await.unwrap();
     assert_eq!(cluster.password().await, Some(json!("Y29sb3I6IHJlZA==")));
 
+    // The server changes the generation with each change of an object.
+    bundle.spec.downstream_resources_generation = 1;
     bundle.copies = vec![secret("Y29sb3I6IGJsdWU=")];
     cluster.deploy(&bundle).await.unwrap();
     assert_eq!(cluster.password().await, Some(json!("Y29sb3I6IGJsdWU=")));
 
     // The type of a Secret cannot change.
+    bundle.spec.downstream_resources_generation = 2;
     bundle.copies[0].0["type"] = json!("example.com/login");
     cluster.deploy(&bundle).await.unwrap();
     let live = cluster.get("v1", "Secret", "login").await.unwrap();
     assert_eq!(live.0["type"], "example.com/login");
 
     bundle.spec.options.helm = None;
+    bundle.spec.deployment_id = "s-1:3".to_owned();
     bundle.copies = Vec::new();
     cluster.deploy(&bundle).await.unwrap();
     assert_eq!(cluster.password().await, None);
