@@ -315,7 +315,7 @@ async fn copied_secret_follows_its_source_and_its_bundle(hub: TestHub) {
 async fn helm_op_has_a_bundle_and_an_image_scan_is_not_supported(hub: TestHub) {
     let server = Server::start(&hub).await;
     server.cluster().await;
-    let scan = json!({ "spec": { "tagName": "shop", "gitrepoName": "shop", "image": "shop" } });
+    let scan = json!({ "spec": { "tagName": "shop", "gitrepoName": "shop", "image": "shop", "interval": "5m" } });
     server.create::<ImageScan>("shop", scan).await;
     let credential = json!({ "stringData": { "username": "shop", "password": "x" } });
     server.create::<Secret>("registry", credential).await;
