@@ -219,6 +219,44 @@ async fn agent_removes_a_bundle_that_was_deleted_while_the_agent_did_not_run(hub
     rig.server.stop().await;
 }
 
+#[tokio::test]
+async fn secret_of_the_hub_is_in_the_cluster_until_its_bundle_is_deleted() {
+    let (rig, cluster) = Rig::with_cluster_on(TestHub::embedded()).await;
+    rig.join("shop", &cluster).await;
+    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let source = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "login" },
+        "stringData": { "password": "first" },
+    });
+    create(&rig.fleet::<Secret>(), &source).await;
+    let bundles = rig.fleet::<Bundle>();
+    let mut copying = bundle(&json!([config_map(&json!({ "color": "red" }))]));
+    let resources = json!([{ "kind": "Secret", "name": "login" }]);
+    copying.spec.options.downstream_resources = serde_json::from_value(resources).unwrap();
+    bundles
+        .create(&PostParams::default(), &copying)
+        .await
+        .unwrap();
+    rig.wait_for_ready(1).await;
+    let copies = Api::<Secret>::namespaced(cluster.client(), "shop");
+    let copy = copies.get("login").await.unwrap();
+    assert_eq!(copy.data.unwrap()["password"].0, b"first");
+
+    bundles
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
+    eventually("the deletion of the copy", SOON, async || {
+        match copies.get_opt("login").await {
+            Ok(None) => Ok(()),
+            found => Err(format!("{found:?}")),
+        }
+    })
+    .await
+    .unwrap();
+    rig.server.stop().await;
+}
+
 const REPOSITORY: &[(&str, &str)] = &[
     (
         "shop/fleet.yaml",
