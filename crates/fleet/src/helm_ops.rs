@@ -19,7 +19,7 @@ use crate::limits;
 use crate::mirror::Key;
 use crate::repos::{BundleWriteError, BundleWriter};
 use crate::world::{World, bundle_of};
-use crate::writes::{now, write_status};
+use crate::writes::{UNREADABLE, exists, now, write_status};
 
 /// The reason why a HelmOp is not accepted.
 #[derive(Debug, Error)]
@@ -156,9 +156,13 @@ impl Reconciler for HelmOps {
     type Error = HubError;
 
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let helm_ops = Api::<HelmOp>::namespaced(self.client.clone(), &key.namespace);
         let Some(helm_op) = self.world.helm_ops.get(key) else {
             let bundle = self.world.bundles.get(key);
             if let Some(bundle) = bundle.filter(|it| owner(it).as_ref() == Some(key)) {
+                if exists("find a HelmOp", &helm_ops, &key.name).await? {
+                    return Ok(Action::requeue(UNREADABLE));
+                }
                 self.writer.delete(&bundle).await?;
             }
             return Ok(Action::await_change());
@@ -179,7 +183,6 @@ impl Reconciler for HelmOps {
             Err(error) => Some(error),
         };
         let status = self.status(key, &helm_op, error.as_ref());
-        let helm_ops = Api::<HelmOp>::namespaced(self.client.clone(), &key.namespace);
         let operation = "write the status of a HelmOp";
         let before = helm_op.status.as_ref();
         let written = write_status(operation, &helm_ops, &key.name, before, &status).await?;
