@@ -172,13 +172,12 @@ impl Reconciler for HelmOps {
         }
         let error = match self.bundle(key, &helm_op) {
             Ok(bundle) => match Box::pin(self.writer.write_one(&key.namespace, bundle)).await {
-                Ok(()) => None,
+                // The deletion of the bundle enqueues the HelmOp again.
+                Ok(()) | Err(BundleWriteError::Deleting(_)) => None,
                 Err(BundleWriteError::Hub(error)) => return Err(error),
                 Err(BundleWriteError::OtherOwner(_)) => {
                     Some(NotAccepted::Occupied(key.name.clone()))
                 }
-                // The deletion of the bundle enqueues the HelmOp again.
-                Err(BundleWriteError::Deleting(_)) => None,
             },
             Err(error) => Some(error),
         };

@@ -116,7 +116,9 @@ impl Server {
             let conditions = bundle.status.unwrap_or_default().conditions;
             let mut messages = conditions.iter().map(|it| &it.message);
             let found = messages.any(|it| it.starts_with(expected));
-            found.then_some(()).ok_or(format!("{conditions:#?}"))
+            found
+                .then_some(())
+                .ok_or_else(|| format!("{conditions:#?}"))
         })
         .await
         .unwrap();
@@ -144,7 +146,7 @@ impl Server {
             let found = all.find(|it| (&*it.type_, &*it.status, &*it.reason) == expected);
             found
                 .map(|it| it.message.clone())
-                .ok_or(format!("{conditions:#?}"))
+                .ok_or_else(|| format!("{conditions:#?}"))
         });
         found.await.unwrap()
     }
@@ -236,7 +238,9 @@ async fn closed_window_delays_a_deployment_until_it_opens(hub: TestHub) {
             .status
             .unwrap_or_default();
         let is_closed = status.scheduled && !status.active_schedule;
-        is_closed.then_some(()).ok_or(format!("{status:#?}"))
+        is_closed
+            .then_some(())
+            .ok_or_else(|| format!("{status:#?}"))
     })
     .await
     .unwrap();
@@ -272,8 +276,8 @@ async fn copied_secret_follows_its_source_and_its_bundle(hub: TestHub) {
     assert_eq!(password().await.as_deref(), Some(&b"first"[..]));
     let roles = server.api::<Role>(CLUSTER);
     let role = roles.get("drover-agent-secrets").await.unwrap();
-    let rules = format!("{:?}", role.rules);
-    assert!(rules.contains("\"login\""), "{rules}");
+    let permitted = format!("{:?}", role.rules);
+    assert!(permitted.contains("\"login\""), "{permitted}");
 
     server.change::<Secret>("login", source("second")).await;
     // Without an event, the server reads the source once a minute.
