@@ -12,4 +12,5 @@ mod cluster;
 mod corpus;
 #[cfg(test)]
 mod rendering;
+#[cfg(test)]
 mod tenants;
