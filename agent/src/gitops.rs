@@ -22,6 +22,7 @@ use drover_api::fleet::BundleDeployment;
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{Deployer, Settings};
 use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
+use drover_deploy::signature::SigningKeys;
 use drover_deploy::watch::Kinds;
 use drover_reconcile::{Backoff, Controller, LeaderGate, Metrics, Options, Runtime, Trigger};
 use futures::TryStreamExt as _;
@@ -98,10 +99,12 @@ impl Gitops {
             agent_namespace: options.namespace.clone(),
             default_namespace: DEFAULT_NAMESPACE.to_owned(),
         };
+        let keys = SigningKeys::new(options.own.clone(), &options.namespace);
+        let deployer = Deployer::new(cluster.clone(), Arc::new(renderer), settings, keys);
         Self {
             hub,
             lease: Lease::new(options.own, &options.namespace, options.replica),
-            deployer: Arc::new(Deployer::new(cluster.clone(), Arc::new(renderer), settings)),
+            deployer: Arc::new(deployer),
             cluster,
             namespace: options.namespace,
             shutdown,

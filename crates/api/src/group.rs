@@ -13,6 +13,8 @@ pub const DEPLOYER_ACCOUNT: &str = "drover-deployer";
 /// Name of the Lease of the replica that deploys bundles in a managed cluster, in
 /// [`AGENT_NAMESPACE`].
 pub const DEPLOYER_LEASE: &str = "drover-agent-deployer";
+/// Name of the Secret in the agent's namespace with the key that signs release records.
+pub const RELEASE_KEY_SECRET: &str = "drover-agent-release-key";
 /// Namespace of the node agents in a managed cluster. The namespace is separate from the agent's
 /// namespace, because the pods of node agents use the network of their nodes.
 pub const NODE_AGENT_NAMESPACE: &str = "drover-node-agent";

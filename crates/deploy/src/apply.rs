@@ -96,8 +96,8 @@ pub struct Changes<'a> {
     pub desired: &'a [Object],
     /// Objects of the previous release, and of releases that did not finish.
     pub previous: &'a [Object],
-    /// True if this library wrote the previous release. Otherwise, fields of other field managers
-    /// are taken over first.
+    /// True if this library wrote and signed the previous release. Otherwise, only live objects with the
+    /// owner's marks are replaced, and fields of other field managers are taken over first.
     pub is_own_release: bool,
     /// True to adopt objects of other owners.
     pub take_ownership: bool,
@@ -154,10 +154,10 @@ async fn write(
         .previous
         .iter()
         .any(|previous| previous.key().is_same_object(&key));
-    if (!is_known || !changes.is_own_release)
-        && let Some(live) = cluster.get(&key).await?
-    {
-        if !is_known && !changes.take_ownership && !changes.owner.owns(&live) {
+    // A record without a signature can name objects of other owners.
+    let is_known = is_known && changes.is_own_release;
+    if !is_known && let Some(live) = cluster.get(&key).await? {
+        if !changes.take_ownership && !changes.owner.owns(&live) {
             return Err(ReleaseError::NotOwned {
                 owner: owner_of(&live),
                 key,

@@ -29,8 +29,9 @@ use crate::apply::Owner;
 use crate::cluster::Cluster;
 use crate::names;
 use crate::object::{Object, ObjectKey};
-use crate::release::History;
+use crate::release::{History, HistoryError};
 use crate::renderer::Renderer;
+use crate::signature::{SigningKey, SigningKeys};
 
 /// Service account that deploys bundles without a configured service account, if it exists.
 const DEFAULT_ACCOUNT: &str = "fleet-default";
@@ -134,9 +135,10 @@ impl Target {
         }
     }
 
-    fn history(&self, cluster: &Cluster, deployment: &str) -> History {
+    fn history(&self, cluster: &Cluster, key: SigningKey, deployment: &str) -> History {
         History::new(
             cluster,
+            key,
             &self.namespace,
             &self.release,
             &names::label_value(deployment),
@@ -149,6 +151,7 @@ pub struct Deployer {
     cluster: Cluster,
     renderer: Arc<Renderer>,
     settings: Settings,
+    keys: SigningKeys,
     namespaces: Mutex<HashMap<String, Instant>>,
     default_account: Mutex<Option<(bool, Instant)>>,
     corrections: correct::Corrections,
@@ -164,11 +167,17 @@ impl std::fmt::Debug for Deployer {
 
 impl Deployer {
     /// Creates a deployer.
-    pub fn new(cluster: Cluster, renderer: Arc<Renderer>, settings: Settings) -> Self {
+    pub fn new(
+        cluster: Cluster,
+        renderer: Arc<Renderer>,
+        settings: Settings,
+        keys: SigningKeys,
+    ) -> Self {
         Self {
             cluster,
             renderer,
             settings,
+            keys,
             namespaces: Mutex::default(),
             default_account: Mutex::default(),
             corrections: correct::Corrections::default(),
@@ -178,6 +187,17 @@ impl Deployer {
     /// Returns the cluster with the agent's permissions.
     pub const fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// Returns access to the records of a release.
+    async fn history(
+        &self,
+        cluster: &Cluster,
+        target: &Target,
+        deployment: &str,
+    ) -> Result<History, DeployError> {
+        let key = self.keys.get().await.map_err(HistoryError::from)?;
+        Ok(target.history(cluster, key, deployment))
     }
 
     /// Returns access with the permissions of the bundle's service account.

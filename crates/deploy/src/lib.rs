@@ -8,7 +8,7 @@
 //! 2. [`hooks`] runs Helm's hooks before and after the changes.
 //! 3. [`apply`] writes the objects by server-side apply, and deletes the objects that the previous
 //!    release had and the new release has not.
-//! 4. [`release`] stores a release record that Helm's command line can read.
+//! 4. [`release`] stores a release record that Helm's command line can read, with a [`signature`].
 //! 5. [`readiness`] and [`drift`] compare the objects in the cluster with the release.
 //!
 //! `drift`, `names`, `object`, `readiness`, `record`, `source` and `values` have no side effects. The other
@@ -26,6 +26,7 @@ pub mod readiness;
 pub mod record;
 pub mod release;
 pub mod renderer;
+pub mod signature;
 pub mod source;
 pub mod values;
 pub mod watch;

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::cluster::Cluster;
 use crate::object::DEPLOYMENT_LABEL;
 use crate::record::{self, RecordError, Release, SECRET_TYPE, Status};
+use crate::signature::{self, KeyError, SigningKey};
 
 /// Number of records that a release keeps if the bundle does not configure it. Fleet keeps the same
 /// number.
@@ -25,6 +26,9 @@ pub enum HistoryError {
     /// A record cannot be encoded.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The key of the signatures is not available.
+    #[error(transparent)]
+    Key(#[from] KeyError),
 }
 
 /// A release record in the cluster.
@@ -32,8 +36,26 @@ pub enum HistoryError {
 pub struct Stored {
     /// The release.
     pub release: Release,
-    /// The bundle deployment that wrote the record. `None` for records of Helm and Fleet.
+    /// The bundle deployment of a record that this agent signed. `None` for records of Helm and Fleet, and
+    /// for forged records.
     pub deployment: Option<String>,
+}
+
+impl Stored {
+    /// Returns true if the agent signed the record. Hooks and objects of other records are data of a user
+    /// who may write Secrets, and are neither run nor applied.
+    pub const fn is_signed(&self) -> bool {
+        self.deployment.is_some()
+    }
+
+    /// Returns true if the record belongs to the bundle deployment. A record without a signature only
+    /// names its bundle deployment.
+    pub fn is_of(&self, deployment: &str) -> bool {
+        match &self.deployment {
+            Some(signed) => signed == deployment,
+            None => signature::named_deployment(&self.release) == Some(deployment),
+        }
+    }
 }
 
 /// The records of one release.
@@ -43,6 +65,7 @@ pub struct History {
     name: String,
     /// Value of the label of the own records.
     deployment: String,
+    key: SigningKey,
 }
 
 impl std::fmt::Debug for History {
@@ -55,11 +78,18 @@ impl std::fmt::Debug for History {
 
 impl History {
     /// Creates access to the records of a release.
-    pub fn new(cluster: &Cluster, namespace: &str, name: &str, deployment: &str) -> Self {
+    pub fn new(
+        cluster: &Cluster,
+        key: SigningKey,
+        namespace: &str,
+        name: &str,
+        deployment: &str,
+    ) -> Self {
         Self {
             secrets: Api::namespaced(cluster.client().clone(), namespace),
             name: name.to_owned(),
             deployment: deployment.to_owned(),
+            key,
         }
     }
 
@@ -71,7 +101,11 @@ impl History {
             self.secrets.list(&params),
         )
         .await?;
-        let mut stored: Vec<Stored> = listed.items.into_iter().filter_map(decode).collect();
+        let mut stored: Vec<Stored> = listed
+            .items
+            .into_iter()
+            .filter_map(|secret| decode(secret, &self.key))
+            .collect();
         stored.sort_by_key(|stored| stored.release.version);
         Ok(stored)
     }
@@ -84,7 +118,7 @@ impl History {
             self.secrets.get_opt(&name),
         )
         .await?;
-        Ok(found.and_then(decode))
+        Ok(found.and_then(|secret| decode(secret, &self.key)))
     }
 
     /// Creates a record.
@@ -148,7 +182,9 @@ impl History {
     }
 
     fn secret(&self, release: &Release) -> Result<Secret, RecordError> {
-        let data = record::encode(release)?;
+        let mut signed = release.clone();
+        self.key.sign(&mut signed);
+        let data = record::encode(&signed)?;
         let mut labels = record::labels(release);
         labels.insert(DEPLOYMENT_LABEL.to_owned(), self.deployment.clone());
         Ok(Secret {
@@ -167,11 +203,16 @@ impl History {
     }
 }
 
-pub(crate) fn decode(secret: Secret) -> Option<Stored> {
-    let labels = secret.metadata.labels.unwrap_or_default();
+pub(crate) fn decode(secret: Secret, key: &SigningKey) -> Option<Stored> {
+    let metadata = secret.metadata;
     let data = secret.data.unwrap_or_default();
+    let release = record::decode(&data.get("release")?.0).ok()?;
+    // A copy of a record in another Secret is not the signed record.
+    let is_in_place = metadata.namespace.as_ref() == Some(&release.namespace)
+        && metadata.name == Some(record::secret_name(&release.name, release.version));
+    let deployment = key.deployment(&release).filter(|_| is_in_place);
     Some(Stored {
-        release: record::decode(&data.get("release")?.0).ok()?,
-        deployment: labels.get(DEPLOYMENT_LABEL).cloned(),
+        release,
+        deployment,
     })
 }

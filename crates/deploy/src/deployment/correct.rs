@@ -46,7 +46,8 @@ impl Deployer {
     /// Observes a release, and restores its modified objects if the bundle requests it. Returns the
     /// state after the correction.
     ///
-    /// A difference that returns after each of three corrections stays in the report.
+    /// Restores no objects of a record without a valid signature: another user can have written it. A
+    /// difference that returns after each of three corrections stays in the report.
     pub async fn correct(
         &self,
         name: &str,
@@ -64,6 +65,14 @@ impl Deployer {
         };
         if report.is_unmodified() {
             self.corrections.forget(name);
+            return Ok(report);
+        }
+        if !observed.is_own {
+            tracing::warn!(
+                deployment = name,
+                release,
+                "did not correct the drift: the release record has no valid signature"
+            );
             return Ok(report);
         }
         if !self.corrections.permits(name, &difference(spec, &report)) {

@@ -10,11 +10,11 @@ use super::{DeployError, Deployer, Input, Outcome, Target, copies, unique};
 use crate::apply::{self, Changes};
 use crate::cluster::Cluster;
 use crate::hooks::{self, Event};
-use crate::names;
 use crate::object::Object;
 use crate::readiness::{Readiness, readiness};
 use crate::record::{self, Info, Release, Status};
 use crate::release::{DEFAULT_HISTORY, History, Stored};
+use crate::signature::named_deployment;
 
 /// Interval between two reads while waiting for readiness.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ impl Deployer {
         let target = Target::of(input.name, options, &self.settings.default_namespace);
         self.check_namespace(options, &target.namespace).await?;
         let cluster = self.account(options).await?;
-        let history = target.history(&cluster, input.name);
+        let history = self.history(&cluster, &target, input.name).await?;
         let stored = history.read().await?;
         check_owner(input.name, &target, &stored)?;
         if let Some(outcome) = finished(input.spec, &target, &stored)? {
@@ -115,18 +115,9 @@ fn check_owner(deployment: &str, target: &Target, stored: &[Stored]) -> Result<(
     let Some(last) = stored.last() else {
         return Ok(());
     };
-    let bundle = last
-        .release
-        .chart
-        .pointer("/metadata/annotations/fleet.cattle.io~1bundle-id");
-    let bundle = bundle
-        .and_then(serde_json::Value::as_str)
-        .filter(|id| !id.is_empty());
-    let other = match (&last.deployment, bundle) {
-        (Some(label), _) if *label != names::label_value(deployment) => label,
-        (None, Some(id)) if id != deployment => id,
-        // Releases of Helm's command line are adopted, as in Fleet.
-        _ => return Ok(()),
+    // Releases of Helm's command line name no deployment, and are adopted, as in Fleet.
+    let Some(other) = named_deployment(&last.release).filter(|_| !last.is_of(deployment)) else {
+        return Ok(());
     };
     Err(DeployError::OtherOwner {
         namespace: target.namespace.clone(),
@@ -217,17 +208,21 @@ impl Run<'_> {
         self.apply(&missing, &[]).await
     }
 
+    /// Returns the records of the current release, and of releases that did not finish.
+    fn unfinished(&self) -> impl Iterator<Item = &Stored> {
+        let position = |stored: &Stored| stored.release.info.status == Status::Deployed;
+        let first = self.stored.iter().rposition(position).unwrap_or(0);
+        self.stored[first..].iter().rev().filter(|stored| {
+            let status = stored.release.info.status;
+            status == Status::Deployed || status == Status::Failed || status.is_pending()
+        })
+    }
+
     /// Returns the objects of the current release, and of releases that did not finish.
     fn previous(&self) -> Result<Vec<Object>, DeployError> {
         let mut all = Vec::new();
-        for stored in self.stored.iter().rev() {
-            let status = stored.release.info.status;
-            if status == Status::Deployed || status == Status::Failed || status.is_pending() {
-                all.extend(self.located(record::objects(&stored.release.manifest)?));
-            }
-            if status == Status::Deployed {
-                break;
-            }
+        for stored in self.unfinished() {
+            all.extend(self.located(record::objects(&stored.release.manifest)?));
         }
         Ok(unique(all))
     }
@@ -262,15 +257,16 @@ impl Run<'_> {
             .correct_drift
             .as_ref()
             .or(options.correct_drift.as_ref());
-        let last = deployed(self.stored).or_else(|| self.stored.last());
+        let mut records = self.unfinished().peekable();
+        let is_first = records.peek().is_none();
         let changes = Changes {
             owner: &self.target.owner(self.input.name),
             desired,
             previous,
-            is_own_release: last.is_some_and(|stored| stored.deployment.is_some()),
+            is_own_release: !is_first && records.all(Stored::is_signed),
             // Fleet adopts objects in each upgrade.
             take_ownership: helm.is_some_and(|helm| helm.take_ownership)
-                || deployed(self.stored).is_some(),
+                || deployed(self.stored).is_some_and(Stored::is_signed),
             force: force || correct.is_some_and(|correct| correct.force),
         };
         Ok(apply::apply(self.cluster, &changes).await?)
@@ -361,7 +357,9 @@ impl Run<'_> {
             .helm
             .as_ref()
             .is_some_and(|helm| helm.atomic);
-        let Some(previous) = deployed(self.stored).filter(|_| is_atomic) else {
+        // A record without a signature can contain objects and hooks of another user.
+        let previous = deployed(self.stored).filter(|stored| is_atomic && stored.is_signed());
+        let Some(previous) = previous else {
             return Err(error);
         };
         let desired = self.located(record::objects(&previous.release.manifest)?);

@@ -5,6 +5,7 @@ use drover_api::fleet::BundleDeploymentSpec;
 use super::{Outcome, Target};
 use crate::record::{self, RecordError, Status};
 use crate::release::Stored;
+use crate::signature::annotation;
 
 /// Annotation of the chart in a release record: the deployment that the record belongs to.
 pub(super) const DEPLOYMENT: &str = "management.drover.dev/deployment";
@@ -26,14 +27,11 @@ pub(super) fn finished(
     target: &Target,
     stored: &[Stored],
 ) -> Result<Option<Outcome>, RecordError> {
-    let Some(last) = stored.last().map(|stored| &stored.release) else {
+    let last = stored.last().filter(|stored| stored.is_signed());
+    let Some(last) = last.map(|stored| &stored.release) else {
         return Ok(None);
     };
-    let annotation = last
-        .chart
-        .pointer("/metadata/annotations")
-        .and_then(|annotations| annotations.get(DEPLOYMENT))
-        .and_then(serde_json::Value::as_str);
+    let annotation = annotation(last, DEPLOYMENT);
     if last.info.status != Status::Deployed || annotation != Some(&identity(spec)) {
         return Ok(None);
     }

@@ -34,6 +34,8 @@ pub struct Report {
 pub(super) struct Observed {
     pub(super) desired: Vec<Object>,
     pub(super) owner: Owner,
+    /// True if the agent signed the record for this bundle deployment.
+    pub(super) is_own: bool,
     live: BTreeMap<ObjectKey, Object>,
 }
 
@@ -52,15 +54,13 @@ impl Deployer {
     pub(super) async fn read(&self, name: &str, release: &str) -> Result<Observed, DeployError> {
         let missing = || DeployError::NoRelease(release.to_owned());
         let (target, revision) = Target::parse(release).ok_or_else(missing)?;
-        let stored = target
-            .history(&self.cluster, name)
-            .get(revision)
-            .await?
-            .ok_or_else(missing)?;
+        let history = self.history(&self.cluster, &target, name).await?;
+        let stored = history.get(revision).await?.ok_or_else(missing)?;
         let desired = record::objects(&stored.release.manifest)?;
         let owner = target.owner(name);
         let live = live_objects(&self.cluster, &owner, &desired).await?;
         Ok(Observed {
+            is_own: stored.deployment.as_deref() == Some(name),
             desired,
             owner,
             live,

@@ -8,7 +8,8 @@ use kube::api::{Api, ListParams};
 
 use super::{DeployError, Deployer};
 use crate::object::DEPLOYMENT_LABEL;
-use crate::release::{HistoryError, decode};
+use crate::release::{HistoryError, Stored, decode};
+use crate::signature::annotation;
 
 /// Number of records in a page of a list. Each record can have 1 MiB.
 const PAGE_SIZE: u32 = 20;
@@ -27,8 +28,10 @@ pub struct ReleaseOf {
 }
 
 impl Deployer {
-    /// Returns the newest release of each bundle deployment that this agent deployed.
+    /// Returns the newest release of each bundle deployment that this agent deployed. Ignores records
+    /// without a valid signature.
     pub async fn releases(&self) -> Result<Vec<ReleaseOf>, DeployError> {
+        let key = self.keys.get().await.map_err(HistoryError::from)?;
         let secrets = Api::<Secret>::all(self.cluster.client().clone());
         let mut params = ListParams::default()
             .labels(&format!("owner=helm,{DEPLOYMENT_LABEL}"))
@@ -38,29 +41,24 @@ impl Deployer {
             let listed = secrets.list(&params);
             let page = call("list the release records".to_owned(), listed).await;
             let page = page.map_err(HistoryError::from)?;
-            for stored in page.items.into_iter().filter_map(decode) {
-                let release = stored.release;
-                let annotation = |name: &str| {
-                    let pointer = format!("/metadata/annotations/fleet.cattle.io~1{name}");
-                    let value = release.chart.pointer(&pointer);
-                    value
-                        .and_then(serde_json::Value::as_str)
-                        .unwrap_or_default()
-                        .to_owned()
-                };
-                let deployment = annotation("bundle-id");
-                if deployment.is_empty() {
+            for secret in page.items {
+                let place = place(&secret);
+                let Some(stored) = decode(secret, &key) else {
                     continue;
-                }
-                let found = ReleaseOf {
-                    release: format!("{}/{}:{}", release.namespace, release.name, release.version),
-                    keep_resources: annotation("keep-resources") == "true",
-                    service_account: annotation("service-account"),
-                    deployment: deployment.clone(),
                 };
-                let known = newest.get(&deployment).map_or(0, |(version, _)| *version);
-                if release.version > known {
-                    newest.insert(deployment, (release.version, found));
+                let Some(found) = release_of(&stored) else {
+                    tracing::warn!(
+                        secret = place,
+                        "ignored a release record without a valid signature"
+                    );
+                    continue;
+                };
+                let known = newest
+                    .get(&found.deployment)
+                    .map_or(0, |(version, _)| *version);
+                let version = stored.release.version;
+                if version > known {
+                    newest.insert(found.deployment.clone(), (version, found));
                 }
             }
             let Some(token) = page.metadata.continue_.filter(|token| !token.is_empty()) else {
@@ -69,4 +67,22 @@ impl Deployer {
             params = params.continue_token(&token);
         }
     }
+}
+
+fn place(secret: &Secret) -> String {
+    let (namespace, name) = (&secret.metadata.namespace, &secret.metadata.name);
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    format!("{}/{}", text(namespace), text(name))
+}
+
+/// Returns the release of a record that the agent signed.
+fn release_of(stored: &Stored) -> Option<ReleaseOf> {
+    let release = &stored.release;
+    let annotation = |name: &str| annotation(release, name).unwrap_or_default().to_owned();
+    Some(ReleaseOf {
+        deployment: stored.deployment.clone()?,
+        release: format!("{}/{}:{}", release.namespace, release.name, release.version),
+        keep_resources: annotation("fleet.cattle.io/keep-resources") == "true",
+        service_account: annotation("fleet.cattle.io/service-account"),
+    })
 }

@@ -5,7 +5,6 @@ use drover_api::fleet::BundleDeploymentOptions;
 use super::{DeployError, Deployer, Target, copies, unique};
 use crate::cluster::Cluster;
 use crate::hooks::{self, Event};
-use crate::names;
 use crate::object::{Object, ObjectKey};
 use crate::record::{self, Status};
 use crate::release::Stored;
@@ -27,23 +26,23 @@ impl Deployer {
             |(target, _)| target,
         );
         let cluster = self.account(options).await?;
-        let history = target.history(&cluster, name);
+        let history = self.history(&cluster, &target, name).await?;
         let stored = history.read().await?;
-        let own: Vec<&Stored> = stored
-            .iter()
-            .filter(|stored| is_own(stored, name))
-            .collect();
-        if let Some(last) = own.last()
-            && !options.keep_resources
-        {
+        let own: Vec<&Stored> = stored.iter().filter(|stored| stored.is_of(name)).collect();
+        if !own.is_empty() && !options.keep_resources {
             let timeout = hooks::DEFAULT_TIMEOUT;
-            let last_hooks = record::hooks(&last.release.hooks)?;
-            if last.release.info.status != Status::Uninstalling {
+            let last = own.iter().rev().find(|stored| stored.is_signed());
+            let last_hooks =
+                last.map_or(Ok(Vec::new()), |last| record::hooks(&last.release.hooks))?;
+            if let Some(last) = last
+                && last.release.info.status != Status::Uninstalling
+            {
                 hooks::run(&cluster, &last_hooks, Event::PreDelete, timeout).await?;
                 history
                     .set_status(last, Status::Uninstalling, "Deletion in progress")
                     .await?;
             }
+            // A record without a signature can only name objects that live objects mark as own.
             delete_objects(&cluster, &target, name, &own).await?;
             hooks::run(&cluster, &last_hooks, Event::PostDelete, timeout).await?;
         }
@@ -72,17 +71,6 @@ impl Deployer {
         };
         self.namespaces.lock().remove(name);
         Ok(crate::apply::delete(cluster, &key, None).await?)
-    }
-}
-
-fn is_own(stored: &Stored, deployment: &str) -> bool {
-    let bundle = stored
-        .release
-        .chart
-        .pointer("/metadata/annotations/fleet.cattle.io~1bundle-id");
-    match &stored.deployment {
-        Some(label) => *label == names::label_value(deployment),
-        None => bundle.and_then(serde_json::Value::as_str) == Some(deployment),
     }
 }
 

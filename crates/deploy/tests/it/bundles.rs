@@ -5,7 +5,6 @@ use drover_deploy::apply::ReleaseError;
 use drover_deploy::deployment::{DeployError, status};
 use drover_deploy::object::DEPLOYMENT_LABEL;
 use drover_deploy::record::Status;
-use drover_deploy::release::History;
 use serde_json::json;
 
 use crate::cluster::{Bundle, TestCluster};
@@ -83,10 +82,7 @@ async fn history_keeps_two_records() {
             .await
             .unwrap();
     }
-    let stored = History::new(&cluster.cluster, "web", "web", "web")
-        .read()
-        .await
-        .unwrap();
+    let stored = cluster.history().await.read().await.unwrap();
     let states: Vec<_> = stored
         .iter()
         .map(|one| (one.release.version, one.release.info.status))
@@ -157,10 +153,7 @@ async fn drift_is_reported_and_corrected_without_a_new_record() {
     assert!(report.is_unmodified(), "{report:?}");
     let live = cluster.get("v1", "ConfigMap", "a").await.unwrap();
     assert_eq!(live.0["data"]["k"], "v");
-    let stored = History::new(&cluster.cluster, "web", "web", "web")
-        .read()
-        .await
-        .unwrap();
+    let stored = cluster.history().await.read().await.unwrap();
     assert_eq!(stored.len(), 1);
 }
 
@@ -188,10 +181,7 @@ async fn removal_deletes_objects_and_records() {
         .await
         .unwrap();
     assert!(cluster.get("v1", "ConfigMap", "a").await.is_none());
-    let stored = History::new(&cluster.cluster, "web", "web", "web")
-        .read()
-        .await
-        .unwrap();
+    let stored = cluster.history().await.read().await.unwrap();
     assert!(stored.is_empty());
 }
 

@@ -2,7 +2,6 @@
 
 use drover_deploy::deployment::DeployError;
 use drover_deploy::record::Status;
-use drover_deploy::release::History;
 use k8s_openapi::api::batch::v1::Job;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -60,10 +59,7 @@ async fn chart_is_deployed_with_hooks_and_a_release_record() {
             .namespaced
     );
 
-    let stored = History::new(&cluster.cluster, "web", "web", "web")
-        .read()
-        .await
-        .unwrap();
+    let stored = cluster.history().await.read().await.unwrap();
     assert_eq!(stored.len(), 1);
     assert_eq!(stored[0].release.info.status, Status::Deployed);
     assert_eq!(stored[0].release.chart["metadata"]["name"], "web");
@@ -93,10 +89,7 @@ async fn failed_hook_fails_the_deployment() {
         "{error}"
     );
     assert!(error.is_permanent());
-    let stored = History::new(&cluster.cluster, "web", "web", "web")
-        .read()
-        .await
-        .unwrap();
+    let stored = cluster.history().await.read().await.unwrap();
     assert_eq!(stored[0].release.info.status, Status::Failed);
 }
 

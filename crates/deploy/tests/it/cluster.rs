@@ -10,7 +10,9 @@ use drover_apiserver::server::{ApiServer, Options};
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{DeployError, Deployer, Input, Outcome, Settings};
 use drover_deploy::object::{Object, ObjectKey};
+use drover_deploy::release::History;
 use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
+use drover_deploy::signature::SigningKeys;
 use kube::Client;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::ServiceExt as _;
@@ -40,6 +42,7 @@ pub(crate) struct TestCluster {
     pub(crate) client: Client,
     pub(crate) cluster: Cluster,
     pub(crate) deployer: Deployer,
+    keys: SigningKeys,
     _folder: tempfile::TempDir,
     _end: DropGuard,
 }
@@ -67,14 +70,26 @@ impl TestCluster {
             agent_namespace: AGENT_NAMESPACE.to_owned(),
             default_namespace: "default".to_owned(),
         };
-        let deployer = Deployer::new(cluster.clone(), renderer(), settings);
-        Self {
+        let keys = || SigningKeys::new(client.clone(), AGENT_NAMESPACE);
+        let deployer = Deployer::new(cluster.clone(), renderer(), settings, keys());
+        let keys = keys();
+        let test = Self {
             client,
             cluster,
             deployer,
+            keys,
             _folder: folder,
             _end: end.drop_guard(),
-        }
+        };
+        let namespace = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}});
+        test.apply(namespace).await;
+        test
+    }
+
+    /// Returns the records of the release `web`.
+    pub(crate) async fn history(&self) -> History {
+        let key = self.keys.get().await.unwrap();
+        History::new(&self.cluster, key, "web", "web", "web")
     }
 
     pub(crate) async fn deploy(&self, bundle: &Bundle) -> Result<Outcome, DeployError> {

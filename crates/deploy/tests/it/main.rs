@@ -11,6 +11,8 @@ mod cluster;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod forged;
+#[cfg(test)]
 mod rendering;
 #[cfg(test)]
 mod tenants;

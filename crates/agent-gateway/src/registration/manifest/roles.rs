@@ -8,7 +8,7 @@ use drover_access::admission::RBAC;
 use drover_api::agent::Lane;
 use drover_api::group::{
     AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
-    TUNNEL_NODES,
+    RELEASE_KEY_SECRET, TUNNEL_NODES,
 };
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -137,6 +137,7 @@ fn agent() -> Vec<PolicyRule> {
             &["drover-agent-key", "drover-agent-registration"],
             &["get", "patch"],
         ),
+        rule("", &["secrets"], &[RELEASE_KEY_SECRET], &["get"]),
         rule("", &["configmaps"], &["drover-agent-server"], &["get"]),
         rule(
             "",
