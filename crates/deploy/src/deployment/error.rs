@@ -69,11 +69,6 @@ pub enum DeployError {
          in downstreamResources"
     )]
     OccupiedCopy(ObjectKey),
-    /// The bundle forces a namespace, and a folder `crds/` contains another kind.
-    #[error(
-        "cannot create {0}: with \"namespace\", the folder crds/ can only contain CustomResourceDefinitions"
-    )]
-    NoDefinition(ObjectKey),
     /// The bundle forces a namespace, and contains cluster-scoped objects.
     #[error(
         "invalid cluster scoped object [name={name} kind={kind} apiVersion={api_version}] found, consider \
@@ -81,6 +76,12 @@ pub enum DeployError {
         name = .0.name, kind = .0.kind, api_version = .0.api_version
     )]
     ClusterScoped(ObjectKey),
+    /// A folder `crds/` of a chart contains another object than a CustomResourceDefinition.
+    #[error(
+        "cannot deploy {0} in the folder crds/ of the chart: the object is no CustomResourceDefinition; move it \
+         to the folder templates/"
+    )]
+    NoDefinition(ObjectKey),
     /// Another bundle deployment has the release.
     #[error(
         "cannot use the release {namespace}/{name}: it belongs to {owner}; change helm.releaseName or \

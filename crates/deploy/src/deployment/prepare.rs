@@ -49,8 +49,14 @@ impl Deployer {
         let mut prepared = self
             .render(cluster, input, target, revision, &helm, values)
             .await?;
-        if !options.target_namespace.is_empty() {
-            check_definitions(&prepared)?;
+        for rendered in &prepared.crds {
+            let key = rendered.object.key();
+            if !rendered.object.is_crd() {
+                return Err(DeployError::NoDefinition(key));
+            }
+            if !options.target_namespace.is_empty() {
+                return Err(DeployError::ClusterScoped(key));
+            }
         }
         let scopes = Scopes::new(cluster, &prepared);
         for rendered in &mut prepared.objects {
@@ -307,16 +313,8 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns an error if a folder `crds/` contains other kinds. Their namespaces are not set.
-fn check_definitions(prepared: &Prepared) -> Result<(), DeployError> {
-    let mut objects = prepared.crds.iter().map(|one| &one.object);
-    match objects.find(|object| !object.is_crd()) {
-        Some(other) => Err(DeployError::NoDefinition(other.key())),
-        None => Ok(()),
-    }
-}
-
-/// The scopes of kinds, also of the kinds that the bundle itself defines.
+/// The scopes of kinds, also of the kinds that the bundle itself defines. The scopes of the cluster have
+/// priority, so that a definition in the bundle cannot declare a built-in kind as namespaced.
 struct Scopes<'a> {
     cluster: &'a Cluster,
     defined: Vec<(String, String, bool)>,
@@ -352,23 +350,19 @@ impl<'a> Scopes<'a> {
     }
 
     async fn is_namespaced(&self, object: &Object) -> Result<bool, ClusterError> {
-        // A definition in the bundle cannot change the scope of a kind that the cluster has.
-        let served = self.cluster.kinds().await?;
-        if let Some(kind) = served.get(object.api_version(), object.kind()) {
-            return Ok(kind.namespaced);
-        }
+        let served = self.cluster.kind(object.api_version(), object.kind()).await;
+        let unknown = match served {
+            Ok(kind) => return Ok(kind.namespaced),
+            Err(error @ ClusterError::UnknownKind { .. }) => error,
+            Err(error) => return Err(error),
+        };
         let api_group = crate::object::group(object.api_version());
         let defined = self
             .defined
             .iter()
             .find(|(group, kind, _)| group == api_group && kind == object.kind());
-        if let Some((_, _, is_namespaced)) = defined {
-            return Ok(*is_namespaced);
-        }
-        Ok(self
-            .cluster
-            .kind(object.api_version(), object.kind())
-            .await?
-            .namespaced)
+        defined
+            .map(|(_, _, is_namespaced)| *is_namespaced)
+            .ok_or(unknown)
     }
 }

@@ -175,3 +175,50 @@ async fn release_of_another_deployment_is_not_replaced() {
     let error = cluster.deployer.deploy(&input).await.unwrap_err();
     assert!(matches!(error, DeployError::OtherOwner { .. }), "{error}");
 }
+
+const CHART: (&str, &str) = ("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n");
+const DEFINITION: &str = include_str!("../charts/web/crds/things.yaml");
+const ROLE: &str =
+    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\n";
+
+#[tokio::test]
+async fn folder_of_definitions_cannot_contain_other_objects() {
+    let cluster = TestCluster::new().await;
+    let error = cluster
+        .deploy(&Bundle::new(&[CHART, ("crds/a.yaml", ROLE)]))
+        .await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, DeployError::NoDefinition(_)), "{error}");
+    assert!(error.is_permanent());
+}
+
+#[tokio::test]
+async fn forced_namespace_rejects_definitions() {
+    let cluster = TestCluster::new().await;
+    let mut bundle = Bundle::new(&[CHART, ("crds/a.yaml", DEFINITION)]);
+    bundle.spec.options.target_namespace = "web".to_owned();
+    let error = cluster.deploy(&bundle).await.unwrap_err();
+    assert!(matches!(error, DeployError::ClusterScoped(_)), "{error}");
+}
+
+#[tokio::test]
+async fn definition_in_a_chart_does_not_change_the_scope_of_a_built_in_kind() {
+    let cluster = TestCluster::new().await;
+    let definition = DEFINITION
+        .replace(
+            "things.example.com",
+            "clusterroles.rbac.authorization.k8s.io",
+        )
+        .replace("example.com", "rbac.authorization.k8s.io")
+        .replace("Thing", "ClusterRole");
+    cluster.deploy(&Bundle::new(&[CHART])).await.unwrap();
+    // An upgrade does not create the definitions of the folder `crds/`.
+    let bundle = Bundle::new(&[
+        CHART,
+        ("templates/a.yaml", ROLE),
+        ("crds/definition.yaml", &definition),
+    ]);
+    let outcome = cluster.deploy(&bundle).await.unwrap();
+    assert_eq!(outcome.objects[0].kind, "ClusterRole");
+    assert_eq!(outcome.objects[0].namespace, "");
+}
