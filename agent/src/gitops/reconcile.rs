@@ -169,7 +169,15 @@ impl Reconcile {
             values: values.as_ref(),
             copies: &copies,
         };
-        match Box::pin(self.deployer.deploy(&input)).await {
+        let deployed = async {
+            let outcome = self.deployer.deploy(&input).await?;
+            let replaced =
+                self.deployer
+                    .remove_replaced(name, &spec.options, &before.release, &outcome);
+            replaced.await?;
+            Ok::<_, DeployError>(outcome)
+        };
+        match Box::pin(deployed).await {
             Ok(outcome) => Ok(status::deployed(before, spec, &outcome, &now())),
             Err(error) => {
                 let is_permanent = error.is_permanent();

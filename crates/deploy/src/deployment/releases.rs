@@ -12,7 +12,7 @@ use crate::release::{HistoryError, Stored, decode};
 use crate::signature::annotation;
 
 /// Number of records in a page of a list. Each record can have 1 MiB.
-const PAGE_SIZE: u32 = 20;
+pub(super) const PAGE_SIZE: u32 = 20;
 
 /// A release of a bundle deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,8 @@ mod corpus;
 #[cfg(test)]
 mod forged;
 #[cfg(test)]
+mod removal;
+#[cfg(test)]
 mod rendering;
 #[cfg(test)]
 mod tenants;
