@@ -7,6 +7,7 @@
 //! that only objects of the own release are deleted.
 
 mod adopt;
+pub(crate) mod replace;
 
 use std::time::Duration;
 
@@ -44,6 +45,12 @@ pub enum ReleaseError {
         key: ObjectKey,
         /// The release that owns the object.
         owner: String,
+    },
+    /// The deletion of an object that is replaced did not finish in time.
+    #[error("cannot replace {key}: the deletion did not finish within {seconds} s; check its finalizers", seconds = DEFINITION_TIMEOUT.as_secs())]
+    NotDeleted {
+        /// The object.
+        key: ObjectKey,
     },
     /// A definition is not served in time.
     #[error("cannot use {key}: the API server does not serve the definition within {seconds} s", seconds = DEFINITION_TIMEOUT.as_secs())]
@@ -168,12 +175,8 @@ async fn write(
     let mut marked = object.clone();
     changes.owner.mark(&mut marked);
     match server_side_apply(cluster, &marked).await {
-        Err(ClusterError::Call(ApplyError::Call { source, .. }))
-            if changes.force && is_invalid(&source) =>
-        {
-            delete(cluster, &key, None).await?;
-            wait_until_gone(cluster, &key, DEFINITION_TIMEOUT).await?;
-            Ok(server_side_apply(cluster, &marked).await?)
+        Err(error) if changes.force && replace::is_possible(&key, &error) => {
+            replace::replace(cluster, changes, &marked, error).await
         }
         applied => Ok(applied?),
     }
@@ -186,12 +189,8 @@ fn owner_of(live: &Object) -> String {
     ) {
         (_, Some(deployment)) => format!("the bundle deployment {deployment}"),
         (Some(release), None) => format!("the Helm release {release}"),
-        (None, None) => "another program".to_owned(),
+        (None, None) => "an owner that is not managed by Helm or Drover".to_owned(),
     }
-}
-
-fn is_invalid(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 422)
 }
 
 /// Writes an object by server-side apply.

@@ -11,6 +11,8 @@ mod cluster;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod force;
+#[cfg(test)]
 mod forged;
 #[cfg(test)]
 mod removal;
