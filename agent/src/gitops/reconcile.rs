@@ -104,7 +104,7 @@ impl Reconcile {
                 return Err(error);
             }
         }
-        if after.release.is_empty() {
+        if after.release.is_empty() || status::has_failed(&after) {
             self.write(name, deployment, &before, after).await?;
             return Ok(Action::await_change());
         }

@@ -3,6 +3,7 @@
 use drover_gitops::targeting::SelectorError;
 
 use crate::apply::ReleaseError;
+use crate::apply::replace::is_denied;
 use crate::cluster::ClusterError;
 use crate::hooks::HookError;
 use crate::object::ObjectKey;
@@ -141,11 +142,83 @@ impl DeployError {
     }
 }
 
-/// Returns true if the API server finds the object invalid.
+/// Parts of the API server's messages about objects that do not match the schema of their kind.
+const NO_MATCH: [&str; 5] = [
+    "strict decoding error",
+    "cannot be handled as a",
+    "failed to create typed patch object",
+    "field not declared in schema",
+    "unable to decode",
+];
+
+/// Returns true if the API server finds the object invalid. An admission webhook or a policy can accept the
+/// same object later.
 fn is_rejected(error: &ClusterError) -> bool {
     let ClusterError::Call(drover_apply::ApplyError::Call { source, .. }) = error else {
         return false;
     };
     let source: &kube::Error = source;
-    matches!(source, kube::Error::Api(status) if matches!(status.code, 400 | 422))
+    let kube::Error::Api(status) = source else {
+        return false;
+    };
+    if is_denied(&status.message) {
+        return false;
+    }
+    match status.code {
+        422 => status.reason == "Invalid",
+        400 => NO_MATCH.iter().any(|text| status.message.contains(text)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rejected(code: u16, reason: &str, message: &str) -> DeployError {
+        let mut status = kube::core::Status::failure(message, reason);
+        status.code = code;
+        let source: kube::Error = kube::Error::Api(Box::new(status));
+        let error = drover_apply::ApplyError::Call {
+            operation: "apply".to_owned(),
+            source: source.into(),
+        };
+        DeployError::Release(ReleaseError::Cluster(error.into()))
+    }
+
+    #[test]
+    fn only_invalid_objects_are_permanent_errors() {
+        for (code, reason, message, expected) in [
+            (422, "Invalid", "spec.replicas: Invalid value: -1", true),
+            (
+                400,
+                "BadRequest",
+                "strict decoding error: unknown field",
+                true,
+            ),
+            (
+                400,
+                "BadRequest",
+                "admission webhook \"a\" denied the request: no",
+                false,
+            ),
+            (
+                422,
+                "Invalid",
+                "admission webhook \"a\" denied the request: no",
+                false,
+            ),
+            (
+                422,
+                "Invalid",
+                "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no",
+                false,
+            ),
+            (400, "BadRequest", "the server is starting", false),
+            (500, "InternalError", "timeout", false),
+        ] {
+            let error = rejected(code, reason, message);
+            assert_eq!(error.is_permanent(), expected, "{code} {message}");
+        }
+    }
 }

@@ -32,7 +32,8 @@ pub fn deployed(
 }
 
 /// Returns the status after a failed deployment. A permanent error completes the deployment ID, so
-/// that the agent does not try again.
+/// that the agent does not try again. The status keeps the release of the last complete deployment, which
+/// a later removal needs.
 pub fn failed(
     mut status: BundleDeploymentStatus,
     spec: &BundleDeploymentSpec,
@@ -43,7 +44,6 @@ pub fn failed(
     if error.is_permanent() {
         status.ready = false;
         status.non_modified = true;
-        status.release.clear();
         status.applied_deployment_id.clone_from(&spec.deployment_id);
         set(
             &mut status,
@@ -62,6 +62,13 @@ pub fn failed(
         set(&mut status, DEPLOYED, Some(&message), now);
     }
     status
+}
+
+/// Returns true if the last deployment failed permanently. The objects of the previous release are then
+/// not observed, because their state would replace the error.
+pub fn has_failed(status: &BundleDeploymentStatus) -> bool {
+    let mut conditions = status.conditions.iter();
+    conditions.any(|condition| condition.type_ == INSTALLED && condition.status == "False")
 }
 
 /// Returns the status after an observation.
@@ -118,9 +125,9 @@ fn cause(report: &Report) -> Option<String> {
         &first.name,
     );
     let difference = match (first.create, first.exist, first.delete) {
-        (true, true, _) => "is not owned by us",
+        (true, true, _) => "belongs to another owner",
         (true, false, _) => "missing",
-        (_, _, true) => "extra",
+        (_, _, true) => "not in the release",
         _ => return Some(format!("{place} modified {}", first.patch)),
     };
     Some(format!("{place} {difference}"))

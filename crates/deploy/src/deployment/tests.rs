@@ -87,3 +87,26 @@ fn status_lists_at_most_ten_objects() {
     assert_eq!(status.modified_status.len(), 10);
     assert!(status.incomplete_state);
 }
+
+#[test]
+fn failed_upgrade_keeps_the_release_in_the_status() {
+    let before = BundleDeploymentStatus {
+        release: "a/b:1".to_owned(),
+        ..BundleDeploymentStatus::default()
+    };
+    let spec = BundleDeploymentSpec {
+        deployment_id: "s-2:1".to_owned(),
+        ..BundleDeploymentSpec::default()
+    };
+    let error = DeployError::NotReady("a".to_owned());
+    let failed = status::failed(before, &spec, &error, "t");
+    assert!(status::has_failed(&failed));
+    assert_eq!(failed.release, "a/b:1");
+    assert_eq!(failed.applied_deployment_id, "s-2:1");
+    let outcome = Outcome {
+        release: "a/b:3".to_owned(),
+        objects: Vec::new(),
+    };
+    let deployed = status::deployed(failed, &spec, &outcome, "t");
+    assert!(!status::has_failed(&deployed));
+}

@@ -38,7 +38,7 @@ pub enum ProcessError {
     },
     /// The process ended, or its streams failed.
     #[error(
-        "cannot exchange data with the renderer: the process ended; it may have exceeded its memory"
+        "cannot exchange data with the renderer: the process ended; the renderer may have exceeded its memory limit"
     )]
     Exchange(#[source] io::Error),
     /// The process sent an invalid response.
