@@ -7,7 +7,7 @@ use std::time::Duration;
 use drover_api::client_error::ClientError;
 use drover_api::fleet::{BundleDeployment, BundleResource, Content};
 use drover_deploy::object::Object;
-use drover_gitops::ids::{ContentError, Manifest, sha256_hex};
+use drover_gitops::ids::{ContentError, Manifest, content_id, sha256_hex};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Api, Client, ResourceExt as _};
@@ -33,6 +33,8 @@ pub(super) enum ContentReadError {
     Timeout { object: String },
     #[error("the Content {name} on the hub is not valid")]
     Invalid { name: String, source: ContentError },
+    #[error("the Content {0} on the hub contains other data than its name states")]
+    OtherContent(String),
     #[error("the Content {0} on the hub is empty")]
     Empty(String),
     #[error("the deployment ID {0:?} names no Content")]
@@ -83,6 +85,13 @@ impl Contents {
             name: name.to_owned(),
             source,
         })?;
+        let sum = match content.sha256_sum.as_str() {
+            "" => manifest.sha256(),
+            sum => sum.to_owned(),
+        };
+        if content_id(&sum) != name {
+            return Err(ContentReadError::OtherContent(name.to_owned()));
+        }
         let files = Arc::new(manifest.resources);
         if data.0.len() <= MAX_CACHED {
             let mut cached = self.cached.lock();
@@ -165,5 +174,47 @@ pub(super) async fn call<T>(
             source: source.into(),
         }),
         Err(_) => Err(ContentReadError::Timeout { object }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::Full;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Returns a client of a hub with one Content, under any name.
+    fn hub(manifest: &Manifest) -> Client {
+        let data = k8s_openapi::ByteString(manifest.compress().unwrap());
+        let sum = manifest.sha256();
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let name = request.uri().path().rsplit('/').next().unwrap_or_default();
+            let content = json!({
+                "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Content", "metadata": { "name": name },
+                "content": data, "sha256sum": sum,
+            });
+            let body = Full::new(bytes::Bytes::from(content.to_string()));
+            async move { Ok::<_, std::convert::Infallible>(http::Response::new(body)) }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn content_under_another_name_is_rejected() {
+        let manifest = Manifest {
+            resources: vec![BundleResource {
+                name: "a.yaml".to_owned(),
+                ..BundleResource::default()
+            }],
+        };
+        let contents = Contents::new(hub(&manifest));
+        let files = contents.files(&format!("{}:1", manifest.id())).await;
+        assert_eq!(files.unwrap().len(), 1);
+        let error = contents.files("s-other:1").await.unwrap_err();
+        assert!(
+            matches!(error, ContentReadError::OtherContent(_)),
+            "{error}"
+        );
     }
 }
