@@ -203,7 +203,9 @@ impl Gitops {
         let mut listed = BTreeSet::new();
         loop {
             match events.try_next().await {
-                Ok(Some(Event::Apply(object))) => trigger.enqueue(deployments.set(object)),
+                Ok(Some(Event::Apply(object))) => {
+                    trigger.enqueue(deployments.set_changed(object));
+                }
                 Ok(Some(Event::Delete(object))) => {
                     let name = object.name_any();
                     deployments.remove(&name);

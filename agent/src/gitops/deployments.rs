@@ -30,13 +30,38 @@ struct State {
 pub(super) struct Deployments(Mutex<State>);
 
 impl Deployments {
-    /// Stores a bundle deployment. Returns its name.
+    /// Stores a bundle deployment of a complete list. Returns its name. A list is always newer than the
+    /// stored version: after the restore of a backup of the hub, the versions are lower.
     pub(super) fn set(&self, deployment: BundleDeployment) -> String {
         let name = deployment.name_any();
         let mut state = self.0.lock();
         state.removed.remove(&name);
         state.present.insert(name.clone(), Arc::new(deployment));
         name
+    }
+
+    /// Stores a changed bundle deployment unless the stored version is newer. Returns its name.
+    pub(super) fn set_changed(&self, deployment: BundleDeployment) -> String {
+        let name = deployment.name_any();
+        let mut state = self.0.lock();
+        let present = state.present.get(&name);
+        if present.is_none_or(|present| !is_newer(present, &deployment)) {
+            state.removed.remove(&name);
+            state.present.insert(name.clone(), Arc::new(deployment));
+        }
+        name
+    }
+
+    /// Stores the response to a write of the status, unless the bundle deployment was deleted or changed in
+    /// the meantime.
+    pub(super) fn set_written(&self, written: BundleDeployment) {
+        let mut state = self.0.lock();
+        if let Some(present) = state.present.get_mut(&written.name_any())
+            && present.uid() == written.uid()
+            && !is_newer(present, &written)
+        {
+            *present = Arc::new(written);
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<Arc<BundleDeployment>> {
@@ -112,5 +137,67 @@ impl Deployments {
     /// Returns the bundle deployments that have all labels of `selects`.
     pub(super) fn all(&self) -> Vec<Arc<BundleDeployment>> {
         self.0.lock().present.values().cloned().collect()
+    }
+}
+
+/// Returns true if the first version is newer. Both kinds of hubs count resource versions.
+fn is_newer(one: &BundleDeployment, other: &BundleDeployment) -> bool {
+    let version = |object: &BundleDeployment| object.resource_version()?.parse::<u64>().ok();
+    match (version(one), version(other)) {
+        (Some(one_version), Some(other_version)) => {
+            one.uid() == other.uid() && one_version > other_version
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deployment(uid: &str, version: &str) -> BundleDeployment {
+        serde_json::from_value(json!({
+            "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "BundleDeployment",
+            "metadata": { "name": "a", "uid": uid, "resourceVersion": version },
+            "spec": {},
+        }))
+        .unwrap()
+    }
+
+    fn version(deployments: &Deployments) -> Option<String> {
+        deployments
+            .get("a")
+            .and_then(|found| found.resource_version())
+    }
+
+    #[test]
+    fn response_to_a_write_does_not_replace_a_newer_version() {
+        let deployments = Deployments::default();
+        deployments.set_changed(deployment("u", "10"));
+        deployments.set_written(deployment("u", "9"));
+        assert_eq!(version(&deployments).as_deref(), Some("10"));
+        deployments.set_written(deployment("u", "11"));
+        assert_eq!(version(&deployments).as_deref(), Some("11"));
+        deployments.set_changed(deployment("u", "10"));
+        assert_eq!(version(&deployments).as_deref(), Some("11"));
+        deployments.set_written(deployment("recreated", "12"));
+        assert_eq!(version(&deployments).as_deref(), Some("11"));
+        deployments.set_changed(deployment("recreated", "12"));
+        assert_eq!(version(&deployments).as_deref(), Some("12"));
+        // A hub that was restored from a backup has lower versions.
+        deployments.set(deployment("recreated", "5"));
+        assert_eq!(version(&deployments).as_deref(), Some("5"));
+    }
+
+    #[test]
+    fn response_to_a_write_does_not_revive_a_deleted_bundle_deployment() {
+        let deployments = Deployments::default();
+        deployments.set_changed(deployment("u", "10"));
+        deployments.remove("a");
+        deployments.set_written(deployment("u", "11"));
+        assert_eq!(version(&deployments), None);
+        assert!(deployments.removed("a").is_some());
     }
 }

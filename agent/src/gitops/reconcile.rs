@@ -247,7 +247,7 @@ impl Reconcile {
         let patched = api.patch_status(name, &params, &patch);
         match call(format!("the status of {name}"), patched).await {
             Ok(written) => {
-                self.deployments.set(written);
+                self.deployments.set_written(written);
                 Ok(())
             }
             Err(ContentReadError::Hub { source, .. }) if is_gone(&source) => Ok(()),
