@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 
@@ -21,6 +22,15 @@ const (
 	// pathAnnotation keeps the template of an object while Kustomize runs.
 	pathAnnotation = "internal.drover.dev/template"
 )
+
+// offline rejects each HTTP request. Kustomize reads URLs with the default transport, and a bundle must
+// not send requests from the agent's network. For git repositories, Kustomize starts the program git,
+// which main prevents.
+type offline struct{}
+
+func (offline) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("a kustomization cannot read URLs; add the file to the bundle")
+}
 
 // kustomize builds the kustomization in the folder. The rendered templates of a chart become a
 // resource of the kustomization.
@@ -53,6 +63,9 @@ func kustomize(
 			return nil, err
 		}
 	}
+	network := http.DefaultTransport
+	http.DefaultTransport = offline{}
+	defer func() { http.DefaultTransport = network }()
 	built, err := krusty.MakeKustomizer(&krusty.Options{
 		LoadRestrictions: types.LoadRestrictionsRootOnly,
 		PluginConfig:     types.DisabledPluginConfig(),

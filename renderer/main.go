@@ -28,6 +28,11 @@ func main() {
 	memory := flag.Int64("memory-bytes", defaultMemoryBytes, "soft memory limit of the Go runtime")
 	flag.Parse()
 	debug.SetMemoryLimit(*memory)
+	// Without the variable, libraries find no programs: Kustomize would start git.
+	if err := os.Unsetenv("PATH"); err != nil {
+		fmt.Fprintln(os.Stderr, "drover-render:", err)
+		os.Exit(1)
+	}
 	// Libraries must not write to standard output or repeat secret values in logs.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 

@@ -144,3 +144,46 @@ async fn strategic_merge_patch_merges_lists_of_built_in_kinds() {
     assert_eq!(containers.as_array().unwrap().len(), 2);
     assert!(containers.to_string().contains("\"3\""));
 }
+
+/// Renders a kustomization with this resource. Returns the error.
+async fn error_of_resource(resource: &str) -> RenderError {
+    let text = format!("resources: [\"{resource}\"]\n");
+    let files = Files::from([("kustomization.yaml".to_owned(), text.into_bytes())]);
+    let request = RenderRequest {
+        files,
+        kustomize: Some(".".to_owned()),
+        ..RenderRequest::default()
+    };
+    // The search path contains git, as for an agent with an HTTP proxy in its environment.
+    let settings = Settings {
+        environment: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
+        ..Settings::new(renderer_program())
+    };
+    let rendered = Renderer::new(settings).render(&request, &NoLookup).await;
+    rendered.unwrap_err()
+}
+
+#[tokio::test]
+async fn kustomization_cannot_read_urls() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let router = axum::Router::new().fallback(move || async move { object });
+    let (requests, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let router = router.layer(axum::middleware::from_fn(
+        move |request: axum::extract::Request, next: axum::middleware::Next| {
+            requests.send(request.uri().clone()).unwrap();
+            next.run(request)
+        },
+    ));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    for resource in [
+        format!("http://{address}/a.yaml"),
+        format!("http://{address}/repository.git?ref=main"),
+        format!("git::http://{address}/repository"),
+    ] {
+        let error = error_of_resource(&resource).await;
+        assert!(matches!(error, RenderError::Rejected(_)), "{error}");
+        assert!(received.try_recv().is_err(), "{resource}");
+    }
+}
