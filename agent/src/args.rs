@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Parser;
 use drover_agent_link::program::ProgramArgs;
 
+use crate::gitops::DEFAULT_DELAY;
+
 /// Connects a Kubernetes cluster to a Drover server.
 ///
 /// The agent runs in the cluster. The manifest of "drover cluster import" installs the agent.
@@ -23,6 +25,14 @@ pub struct Args {
     /// Do not deploy bundles in this cluster
     #[arg(long, env = "DROVER_AGENT_NO_GITOPS")]
     pub no_gitops: bool,
+    /// Time until the agent removes the releases of bundles that were deleted while it did not run
+    #[arg(
+        long,
+        env = "DROVER_AGENT_REMOVAL_DELAY",
+        value_name = "SECONDS",
+        default_value_t = DEFAULT_DELAY.as_secs()
+    )]
+    pub removal_delay: u64,
 }
 
 impl Args {

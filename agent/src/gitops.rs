@@ -35,6 +35,8 @@ use self::content::Contents;
 use self::deployments::Deployments;
 use self::lease::Lease;
 use self::reconcile::Reconcile;
+pub(crate) use self::stale::DEFAULT_DELAY;
+use self::stale::Removal;
 
 /// Maximum number of bundles that the agent deploys at the same time.
 const CONCURRENCY: usize = 4;
@@ -58,6 +60,9 @@ pub(crate) struct GitopsOptions {
     pub(crate) replica: String,
     /// Path of the program that renders charts.
     pub(crate) renderer: PathBuf,
+    /// Time between the first list of bundle deployments and the removal of releases without a bundle
+    /// deployment.
+    pub(crate) removal_delay: Duration,
 }
 
 impl std::fmt::Debug for GitopsOptions {
@@ -75,6 +80,7 @@ pub(crate) struct Gitops {
     deployer: Arc<Deployer>,
     cluster: Cluster,
     namespace: String,
+    removal_delay: Duration,
     shutdown: CancellationToken,
 }
 
@@ -107,6 +113,7 @@ impl Gitops {
             deployer: Arc::new(deployer),
             cluster,
             namespace: options.namespace,
+            removal_delay: options.removal_delay,
             shutdown,
         }
     }
@@ -173,6 +180,7 @@ impl Gitops {
             contents: Contents::new(client.clone()),
             hub: client.clone(),
             namespace: place.namespace.clone(),
+            cluster: place.cluster_uid.clone(),
             kinds: Arc::new(kinds),
         };
         let following = async {
@@ -201,8 +209,22 @@ impl Gitops {
         let api = Api::<BundleDeployment>::namespaced(client.clone(), &place.namespace);
         let mut events = Box::pin(watcher(api, watcher::Config::default()).default_backoff());
         let mut listed = BTreeSet::new();
+        let mut removal = Removal::after(self.removal_delay);
         loop {
-            match events.try_next().await {
+            let event = tokio::select! {
+                event = events.try_next() => event,
+                () = removal.due() => {
+                    match stale::find(&self.deployer, deployments, client, place).await {
+                        Ok(names) => {
+                            removal.done();
+                            names.into_iter().for_each(|name| trigger.enqueue(name));
+                        }
+                        Err(error) => removal.failed(&error),
+                    }
+                    continue;
+                }
+            };
+            match event {
                 Ok(Some(Event::Apply(object))) => {
                     trigger.enqueue(deployments.set_changed(object));
                 }
@@ -221,9 +243,7 @@ impl Gitops {
                     for name in deployments.retain(&listed) {
                         trigger.enqueue(name);
                     }
-                    for name in stale::find(&self.deployer, deployments).await {
-                        trigger.enqueue(name);
-                    }
+                    removal.listed();
                 }
                 Ok(None) => return,
                 // The watcher continues after an error, with a backoff.

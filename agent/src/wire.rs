@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drover_agent_link::connection::Connection;
 use drover_agent_link::hub::HubAccess;
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
 use crate::endorse::{Endorser, ReportLane};
-use crate::gitops::{Gitops, GitopsOptions};
+use crate::gitops::{DEFAULT_DELAY, Gitops, GitopsOptions};
 use crate::status::StatusWriter;
 
 /// Runs the program until SIGTERM or SIGINT.
@@ -36,6 +37,7 @@ async fn run(args: &Args) -> Result<(), StartError> {
         renderer,
         shutdown.clone(),
     )?;
+    replica.set_removal_delay(Duration::from_secs(args.removal_delay));
     program::configure(&mut replica.connection, program).await?;
     program::until_signal(replica.run(), &shutdown).await
 }
@@ -65,6 +67,14 @@ impl Replica {
             stopped.cancel();
         };
         tokio::join!(written, connected, self.deploy_bundles());
+    }
+
+    /// Sets the time between the first list of the hub's bundle deployments and the removal of releases
+    /// without a bundle deployment.
+    pub const fn set_removal_delay(&mut self, delay: Duration) {
+        if let Some(options) = &mut self.gitops {
+            options.removal_delay = delay;
+        }
     }
 
     /// Deploys the bundles of the hub until the shutdown.
@@ -119,6 +129,7 @@ pub fn assemble_on(
         namespace: namespace.to_owned(),
         replica: name.clone(),
         renderer,
+        removal_delay: DEFAULT_DELAY,
     });
     Replica {
         connection: Connection::new(name, store.clone(), lanes, shutdown),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use drover_api::client_error::ClientError;
 use drover_api::fleet::labels::{BUNDLE_NAME, COMMIT};
 use drover_api::fleet::{BundleDeployment, BundleDeploymentStatus, BundleRef};
+use drover_api::ids::ClusterUid;
 use drover_deploy::deployment::{DeployError, Deployer, Input, status};
 use drover_deploy::watch::{KindName, Kinds};
 use drover_gitops::states::{set_condition, state_of};
@@ -47,6 +48,8 @@ pub(super) struct Reconcile {
     pub(super) hub: Client,
     /// Namespace of the bundle deployments on the hub.
     pub(super) namespace: String,
+    /// UID of the Cluster on the hub.
+    pub(super) cluster: ClusterUid,
     pub(super) kinds: Arc<Kinds>,
 }
 
@@ -165,6 +168,7 @@ impl Reconcile {
             name,
             spec,
             resources: &files,
+            cluster: self.cluster.as_str(),
             commit,
             values: values.as_ref(),
             copies: &copies,

@@ -24,6 +24,7 @@ mod token;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use drover_api::ids::ClusterUid;
 use tokio::sync::watch;
 
 use crate::enrollment::Enrollment;
@@ -34,6 +35,8 @@ use session::Sessions;
 /// The places of a cluster's objects on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubPlace {
+    /// UID of the Cluster. A reinstalled hub has other UIDs.
+    pub cluster_uid: ClusterUid,
     /// Namespace of the cluster's Fleet Cluster object.
     pub cluster_namespace: String,
     /// Name of the cluster's Fleet Cluster object.

@@ -56,6 +56,8 @@ pub struct Input<'a> {
     pub spec: &'a BundleDeploymentSpec,
     /// Files of the bundle.
     pub resources: &'a [BundleResource],
+    /// UID of the Cluster on the hub, or an empty text.
+    pub cluster: &'a str,
     /// Git commit of the bundle, or an empty text.
     pub commit: &'a str,
     /// Values from the Secret of the bundle deployment. They replace the values in the options.

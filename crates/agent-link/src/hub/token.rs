@@ -58,14 +58,15 @@ impl<E: Enrollment> TokenSource<E> {
         authorization.set_sensitive(true);
         Ok(Issued {
             server: server.for_requests(),
-            binding,
             authorization,
             lifetime: lifetime(issued.expires_at, Timestamp::now()),
             place: HubPlace {
+                cluster_uid: binding.cluster_uid.clone(),
                 cluster_namespace: issued.cluster_namespace,
                 cluster_name: issued.cluster_name,
                 namespace: issued.namespace,
             },
+            binding,
         })
     }
 

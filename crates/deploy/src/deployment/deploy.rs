@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::finished::finished;
+use super::finished::{finished, taken_over};
 use super::prepare::{Prepared, Revision};
 use super::{DeployError, Deployer, Input, Outcome, Target, copies, unique};
 use crate::apply::{self, Changes};
@@ -44,6 +44,10 @@ impl Deployer {
         let stored = history.read().await?;
         check_owner(input.name, &target, &stored)?;
         if let Some(outcome) = finished(input.spec, &target, &stored)? {
+            let last = stored.last();
+            if let Some(release) = last.and_then(|last| taken_over(last, input.cluster)) {
+                history.update(&release).await?;
+            }
             return Ok(outcome);
         }
         let last = stored.last().map_or(0, |stored| stored.release.version);

@@ -3,12 +3,16 @@
 use drover_api::fleet::BundleDeploymentSpec;
 
 use super::{Outcome, Target};
-use crate::record::{self, RecordError, Status};
+use crate::record::{self, RecordError, Release, Status};
 use crate::release::Stored;
 use crate::signature::annotation;
 
 /// Annotation of the chart in a release record: the deployment that the record belongs to.
 pub(super) const DEPLOYMENT: &str = "management.drover.dev/deployment";
+
+/// Annotation of the chart in a release record: the UID of the Cluster on the hub that requested the
+/// deployment.
+pub(super) const CLUSTER: &str = "management.drover.dev/cluster-uid";
 
 /// Returns the value of [`DEPLOYMENT`]. It differs for each deployment that the hub requests.
 pub(super) fn identity(spec: &BundleDeploymentSpec) -> String {
@@ -18,6 +22,20 @@ pub(super) fn identity(spec: &BundleDeploymentSpec) -> String {
         spec.options.force_sync_generation,
         spec.downstream_resources_generation
     )
+}
+
+/// Returns the record for the Cluster if the record names another Cluster: a new hub requests the same
+/// deployment.
+pub(super) fn taken_over(last: &Stored, cluster: &str) -> Option<Release> {
+    if annotation(&last.release, CLUSTER) == Some(cluster) {
+        return None;
+    }
+    let mut release = last.release.clone();
+    let annotations = release.chart.pointer_mut("/metadata/annotations")?;
+    annotations
+        .as_object_mut()?
+        .insert(CLUSTER.to_owned(), cluster.into());
+    Some(release)
 }
 
 /// Returns the outcome of the requested deployment if its release is complete. The agent ended before it

@@ -222,6 +222,7 @@ fn annotations(input: &Input<'_>, agent_namespace: &str) -> BTreeMap<String, Str
             finished::DEPLOYMENT.to_owned(),
             finished::identity(input.spec),
         ),
+        (finished::CLUSTER.to_owned(), input.cluster.to_owned()),
     ]);
     annotations.extend(super::copies::annotation(input.copies));
     if !input.commit.is_empty() {

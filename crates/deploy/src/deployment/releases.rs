@@ -6,6 +6,7 @@ use drover_apply::call;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, ListParams};
 
+use super::finished::CLUSTER;
 use super::{DeployError, Deployer};
 use crate::object::DEPLOYMENT_LABEL;
 use crate::release::{HistoryError, Stored, decode};
@@ -21,6 +22,8 @@ pub struct ReleaseOf {
     pub deployment: String,
     /// Release, `namespace/name:revision`.
     pub release: String,
+    /// UID of the Cluster on the hub that requested the deployment, or an empty text.
+    pub cluster: String,
     /// True if the objects stay after the removal.
     pub keep_resources: bool,
     /// Service account of the bundle. Empty for the agent's account.
@@ -82,6 +85,7 @@ fn release_of(stored: &Stored) -> Option<ReleaseOf> {
     Some(ReleaseOf {
         deployment: stored.deployment.clone()?,
         release: format!("{}/{}:{}", release.namespace, release.name, release.version),
+        cluster: annotation(CLUSTER),
         keep_resources: annotation("fleet.cattle.io/keep-resources") == "true",
         service_account: annotation("fleet.cattle.io/service-account"),
     })

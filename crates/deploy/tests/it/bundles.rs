@@ -228,3 +228,20 @@ async fn service_account_limits_the_deployment() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn release_belongs_to_the_cluster_of_the_hub_that_last_requested_it() {
+    let cluster = TestCluster::new().await;
+    let bundle = Bundle::new(&[("a.yaml", A)]);
+    for uid in ["cluster-1", "cluster-2"] {
+        let input = drover_deploy::deployment::Input {
+            cluster: uid,
+            ..bundle.input()
+        };
+        let outcome = cluster.deployer.deploy(&input).await.unwrap();
+        assert_eq!(outcome.release, "web/web:1");
+        let releases = cluster.deployer.releases().await.unwrap();
+        assert_eq!(releases.len(), 1);
+        assert_eq!(releases[0].cluster, uid);
+    }
+}

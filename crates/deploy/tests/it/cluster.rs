@@ -171,6 +171,7 @@ impl Bundle {
             name: "web",
             spec: &self.spec,
             resources: &self.resources,
+            cluster: "cluster-1",
             commit: "",
             values: None,
             copies: &self.copies,

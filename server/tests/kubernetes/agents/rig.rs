@@ -201,7 +201,9 @@ pub(super) async fn start_with_gitops(cluster: &ControlPlane, name: &str) -> Run
     let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
     assert!(renderer.exists(), "run: cargo run -p xtask -- renderer");
     let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
-    run(assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap())
+    let mut replica = assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap();
+    replica.set_removal_delay(Duration::ZERO);
+    run(replica)
 }
 
 /// Starts a replica.

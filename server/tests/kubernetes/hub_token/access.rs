@@ -103,6 +103,7 @@ async fn agent_has_exactly_the_permissions_of_its_service_account_on_the_hub(hub
 
     let (client, place) = access(&server, &shop).client().await.unwrap();
     let expected = HubPlace {
+        cluster_uid: place.cluster_uid.clone(),
         cluster_namespace: "fleet-default".to_owned(),
         cluster_name: "shop".to_owned(),
         namespace: NAMESPACE.to_owned(),
