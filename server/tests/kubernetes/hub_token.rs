@@ -2,6 +2,7 @@
 
 mod access;
 mod proof;
+mod rights;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
