@@ -11,6 +11,10 @@ use serde_json::Value;
 use crate::certificate::{self, CertificateError};
 use crate::manifest;
 
+/// Name of the Cluster from whose manifest the benchmark reads the server's certificate authority. No agent
+/// connects to this Cluster.
+pub(crate) const IMPORTED: &str = "of-nobody";
+
 /// The reason why a request of the administrator failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdministratorError {
@@ -73,6 +77,21 @@ impl Administrator {
             config,
             ..self.clone()
         })
+    }
+
+    /// Creates a client of the hub's Kubernetes API.
+    pub(crate) fn hub_client(&self) -> Result<kube::Client, AdministratorError> {
+        let mut config = self.config.clone();
+        let unusable = |_| AdministratorError::Unreadable {
+            content: "the address of the hub",
+        };
+        let url = format!("{}k8s/clusters/local", config.cluster_url);
+        config.cluster_url = url.parse().map_err(unusable)?;
+        let token = self.bearer.trim_start_matches("Bearer ");
+        config.auth_info.token = Some(token.to_owned().into());
+        // Watches have no events while nothing changes.
+        config.read_timeout = None;
+        client(&config)
     }
 
     /// Returns the value of the `Authorization` header.
@@ -141,7 +160,7 @@ async fn token(server: &DemoServer) -> Result<String, AdministratorError> {
 
 /// Writes the server's certificate authority to a file.
 async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, AdministratorError> {
-    let words = ["cluster", "import", "of-nobody"];
+    let words = ["cluster", "import", IMPORTED];
     let answer = server.command_line().run(words).await?.stdout;
     let objects = manifest::in_namespace(&answer, "of-nobody").unwrap_or_default();
     let found = objects

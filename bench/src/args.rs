@@ -12,6 +12,7 @@ use crate::access::Access;
 use crate::api::Api;
 use crate::backend::Backend;
 use crate::failover::Failover;
+use crate::gitops::{BundleAgents, Gitops};
 use crate::hub::Hub;
 use crate::proxy::ProxyBench;
 use crate::scale::Scale;
@@ -30,6 +31,8 @@ enum Bench {
     Scale(Scale),
     /// Node agents: takeover after faults of the agent, memory, webhook
     Failover(Failover),
+    /// Bundles: time until they are ready in all clusters, requests, memory of agents
+    Gitops(Gitops),
     /// Authorization with many users and bindings: duration of a decision, memory
     Access(Access),
     /// The web UI in a browser: size, cold and warm load, thousands of rows
@@ -40,6 +43,9 @@ enum Bench {
     /// Agents of many clusters in one process with a shared API server (for the benchmarks)
     #[command(hide = true)]
     Agents(Agents),
+    /// Agents that deploy bundles, of many clusters in one process (for the benchmarks)
+    #[command(hide = true)]
+    BundleAgents(BundleAgents),
     /// Node agents of many clusters in one process (for the benchmarks)
     #[command(hide = true)]
     NodeAgents(NodeAgents),
@@ -70,10 +76,12 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
         Bench::Hub(hub) => run_generator(hub.run()),
         Bench::Scale(scale) => run_generator(scale.run()),
         Bench::Failover(failover) => run_generator(failover.run()),
+        Bench::Gitops(gitops) => run_generator(gitops.run()),
         Bench::Access(access) => run_generator(access.run()),
         Bench::Ui(ui) => run_generator(ui.run()),
         Bench::Backend(backend) => run_server(backend.run()),
         Bench::Agents(agents) => run_server(agents.run()),
+        Bench::BundleAgents(agents) => run_server(agents.run()),
         Bench::NodeAgents(node_agents) => run_server(node_agents.run()),
         Bench::Api(api) => run_server(api.run()),
     }

@@ -9,6 +9,7 @@ mod calls;
 mod certificate;
 mod failover;
 mod figures;
+mod gitops;
 mod hub;
 mod limits;
 mod load;

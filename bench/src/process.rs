@@ -55,15 +55,24 @@ fn read(id: u32, file: &'static str) -> Result<String, ProcessError> {
 
 /// Returns the resident memory of a process (`VmRSS`), in KiB.
 pub(crate) fn rss_kib(id: u32) -> Result<f64, ProcessError> {
+    memory_kib(id, "VmRSS")
+}
+
+/// Returns the largest resident memory of a process since its start (`VmHWM`), in KiB.
+pub(crate) fn peak_rss_kib(id: u32) -> Result<f64, ProcessError> {
+    memory_kib(id, "VmHWM")
+}
+
+fn memory_kib(id: u32, field: &'static str) -> Result<f64, ProcessError> {
     read(id, "status")?
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
         .and_then(|value| value.trim().strip_suffix(" kB"))
         .and_then(|number| number.trim().parse().ok())
         .ok_or(ProcessError::Lacks {
             id,
             file: "status",
-            field: "VmRSS",
+            field,
         })
 }
 
@@ -103,6 +112,7 @@ mod tests {
     fn measured_memory_and_cpu_time_of_a_process_are_positive() {
         let id = std::process::id();
         assert!(rss_kib(id).unwrap() > 100.0);
+        assert!(peak_rss_kib(id).unwrap() > 100.0);
         let start = cpu(id).unwrap();
         let mut sum = 0_u64;
         while cpu(id).unwrap() < start + Duration::from_millis(30) {

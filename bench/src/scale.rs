@@ -21,7 +21,9 @@ use crate::figures::{Figures, FiguresError, Goal};
 use crate::load::ExchangeError;
 use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
-pub(crate) use agents::{Agents, AgentsError, Joining, all_connected, network, put_manifest};
+pub(crate) use agents::{
+    Agents, AgentsError, ClustersFile, Joining, Pace, all_connected, files, network, put_manifest,
+};
 pub(crate) use node_agents::{NodeAgents, WriteError, connection, selection, write_files};
 pub(crate) use stage::{PER_SECOND, Stage, StageError, settle};
 use stub::NODES;

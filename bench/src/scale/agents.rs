@@ -61,14 +61,14 @@ pub(crate) struct Joining {
 
 /// The clusters of a program with agents.
 #[derive(clap::Args)]
-pub(super) struct ClustersFile {
+pub(crate) struct ClustersFile {
     /// File with one cluster per line.
     #[arg(long)]
     clusters: PathBuf,
 }
 
 impl ClustersFile {
-    pub(super) fn read(&self) -> Result<Vec<Joining>, AgentsError> {
+    pub(crate) fn read(&self) -> Result<Vec<Joining>, AgentsError> {
         let unread = |source| AgentsError::Read {
             path: self.clusters.clone(),
             source,
@@ -88,14 +88,14 @@ impl ClustersFile {
 
 /// The rate at which a program starts agents.
 #[derive(clap::Args)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Number of agents to start per second.
     #[arg(long)]
     per_second: u32,
 }
 
 impl Pace {
-    pub(super) fn start(&self) -> Pacer {
+    pub(crate) fn start(&self) -> Pacer {
         Pacer {
             interval: Duration::from_secs(1) / self.per_second.max(1),
             next: Instant::now(),
@@ -104,14 +104,14 @@ impl Pace {
 }
 
 /// Waits between the starts of agents.
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     interval: Duration,
     next: Instant,
 }
 
 impl Pacer {
     /// Waits until the time of the next start.
-    pub(super) async fn wait(&mut self) {
+    pub(crate) async fn wait(&mut self) {
         self.next += self.interval;
         tokio::time::sleep_until(self.next).await;
     }
@@ -130,7 +130,7 @@ pub(crate) struct Agents {
 }
 
 /// Returns the number of open files that a process with this many tunnels needs.
-pub(super) const fn files(tunnels: u64) -> u64 {
+pub(crate) const fn files(tunnels: u64) -> u64 {
     // Count the tunnel and the preceding registration request.
     2 * tunnels + OTHER_FILES
 }

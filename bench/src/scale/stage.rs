@@ -131,6 +131,20 @@ impl Stage {
 
     /// Imports `count` more clusters and connects their agents, which run in a new process.
     pub(crate) async fn join(&mut self, count: u32) -> Result<(), StageError> {
+        let control_plane = (self.node_agents > 0).then_some("--control-plane");
+        let options = |program: Program| program.args(control_plane);
+        self.join_with("agents", count, options).await?;
+        self.until_all_ready().await
+    }
+
+    /// Imports `count` more clusters, and starts the command of `drover-bench` that runs their agents in a
+    /// new process. Waits until the command prints that it is ready. Returns the ID of the process.
+    pub(crate) async fn join_with(
+        &mut self,
+        command: &str,
+        count: u32,
+        options: impl FnOnce(Program) -> Program,
+    ) -> Result<u32, StageError> {
         let first = self.clusters;
         let clusters = self.import(count).await?;
         let path = self.clusters_file(first);
@@ -140,10 +154,7 @@ impl Stage {
             writeln!(file, "{line}").map_err(prepare(&path))?;
         }
         file.flush().map_err(prepare(&path))?;
-        let control_plane = (self.node_agents > 0).then_some("--control-plane");
-        let options = |program: Program| program.args(control_plane);
-        self.start_agents("agents", first, options).await?;
-        self.until_all_ready().await
+        self.start_agents(command, first, options).await
     }
 
     /// Connects the node agents of the clusters that joined first. The node agents run in a new process.
@@ -184,6 +195,17 @@ impl Stage {
         self.folder.path().join(name)
     }
 
+    /// Imports a cluster with this name. Returns its import manifest. The caller connects its agents.
+    pub(crate) async fn import_named(&self, name: &str) -> Result<String, StageError> {
+        self.api.post("/v1/clusters", json!({"name": name})).await?;
+        let import = format!("/v1/clusters/{name}/import");
+        let import = self.api.post(&import, json!({})).await?;
+        let manifest = import["manifest"].as_str().map(str::to_owned);
+        manifest.ok_or(StageError::Unreadable {
+            content: "an import manifest",
+        })
+    }
+
     /// Imports `count` more clusters. The caller connects their agents.
     pub(crate) async fn import(&mut self, count: u32) -> Result<Vec<Joining>, StageError> {
         let first = self.clusters;
@@ -196,11 +218,8 @@ impl Stage {
 
     async fn import_one(&self, number: u32) -> Result<Joining, StageError> {
         let name = format!("cluster-{number:08}");
-        self.api.post("/v1/clusters", json!({"name": name})).await?;
-        let import = format!("/v1/clusters/{name}/import");
-        let import = self.api.post(&import, json!({})).await?;
-        let text = import["manifest"].as_str();
-        let objects = text.and_then(|text| manifest::in_namespace(text, &name));
+        let text = self.import_named(&name).await?;
+        let objects = manifest::in_namespace(&text, &name);
         let objects = objects.ok_or(StageError::Unreadable {
             content: "an import manifest",
         })?;

@@ -1,0 +1,309 @@
+//! The hub of the measured server: bundles, numbers of requests and the size of the stored state.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use drover_api::client_error::ClientError;
+use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
+use drover_api::gitops::FLEET_NAMESPACE;
+use drover_api::kinds::Cluster;
+use drover_gitops::ids::cluster_namespace;
+use futures::{StreamExt as _, TryStreamExt as _};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+use super::observer::{Observer, TimedOut, is_ready};
+use crate::administrator::{Administrator, AdministratorError, IMPORTED};
+use crate::scale::Stage;
+
+/// Number of concurrent writes of bundles.
+const WRITES: usize = 8;
+/// Timeout of the deletion of a Cluster, in seconds.
+const DELETION_SECONDS: u32 = 60;
+/// Timeout until all agents have checked in, in seconds.
+const CHECK_IN_SECONDS: u32 = 300;
+
+/// The reason why the hub cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HubError {
+    /// The hub rejected a request.
+    #[error("the hub rejected the request to {operation}")]
+    Refused {
+        operation: &'static str,
+        source: ClientError,
+    },
+    /// A request to the server failed.
+    #[error(transparent)]
+    Administrator(#[from] AdministratorError),
+    /// The deployments did not become ready.
+    #[error(transparent)]
+    TimedOut(#[from] TimedOut),
+    /// The agents do not deploy.
+    #[error("timed out: {count} of {total} agents have checked in at the hub")]
+    NotCheckedIn { count: usize, total: u32 },
+    /// The Cluster without an agent exists.
+    #[error(
+        "the Fleet Cluster {IMPORTED} exists {DELETION_SECONDS} s after the deletion of its Cluster"
+    )]
+    NotDeleted,
+    /// The changed label has no effect.
+    #[error("the deployment in {cluster} does not have the options of its new label")]
+    NotChanged { cluster: String },
+    /// The size of the stored state cannot be read.
+    #[error("cannot read the size of {path}")]
+    Size {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+fn refused(operation: &'static str) -> impl Fn(kube::Error) -> HubError {
+    move |source| HubError::Refused {
+        operation,
+        source: source.into(),
+    }
+}
+
+/// The numbers of requests to the hub's API, except watches and Leases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Requests {
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+}
+
+impl Requests {
+    /// Returns the requests since `before`.
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            reads: self.reads.saturating_sub(before.reads),
+            writes: self.writes.saturating_sub(before.writes),
+        }
+    }
+
+    /// Counts the requests in the server's metrics.
+    fn parse(metrics: &str) -> Self {
+        let mut requests = Self::default();
+        for line in metrics.lines() {
+            let Some((labels, count)) = line
+                .strip_prefix("apiserver_request_total{")
+                .and_then(|rest| rest.rsplit_once("} "))
+            else {
+                continue;
+            };
+            let count: u64 = count.trim().parse().unwrap_or_default();
+            let has = |label: &str| labels.contains(label);
+            // The read of the metrics has no resource.
+            let is_other = has("resource=\"\"") || has("resource=\"leases\"");
+            if is_other || has("verb=\"WATCH\"") {
+                continue;
+            }
+            if has("verb=\"GET\"") || has("verb=\"LIST\"") {
+                requests.reads += count;
+            } else {
+                requests.writes += count;
+            }
+        }
+        requests
+    }
+}
+
+/// The hub of a running server.
+pub(super) struct Hub {
+    pub(super) client: Client,
+    administrator: Administrator,
+    folder: PathBuf,
+}
+
+impl Hub {
+    /// Connects to the hub, and deletes the Cluster without an agent, which would never be ready.
+    pub(super) async fn of(stage: &Stage) -> Result<Self, HubError> {
+        let hub = Self {
+            client: stage.api().hub_client()?,
+            administrator: stage.api().clone(),
+            folder: stage.folder().join("data"),
+        };
+        hub.administrator
+            .delete(&format!("/v1/clusters/{IMPORTED}"))
+            .await?;
+        let clusters = Api::<FleetCluster>::namespaced(hub.client.clone(), FLEET_NAMESPACE);
+        for _ in 0..DELETION_SECONDS {
+            let found = clusters.get_opt(IMPORTED).await;
+            if found.map_err(refused("read a Fleet Cluster"))?.is_none() {
+                return Ok(hub);
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Err(HubError::NotDeleted)
+    }
+
+    fn bundles(&self) -> Api<Bundle> {
+        Api::namespaced(self.client.clone(), FLEET_NAMESPACE)
+    }
+
+    /// Starts to follow the bundles and the bundle deployments.
+    pub(super) async fn observe(&self) -> Result<Observer, HubError> {
+        Ok(Observer::start(&self.client).await?)
+    }
+
+    /// Creates bundles.
+    pub(super) async fn create(&self, bundles: &[Bundle]) -> Result<(), HubError> {
+        let (api, params) = (self.bundles(), PostParams::default());
+        let creations = bundles.iter().map(|bundle| api.create(&params, bundle));
+        let creations = futures::stream::iter(creations).buffer_unordered(WRITES);
+        let created: Result<Vec<Bundle>, _> = creations.try_collect().await;
+        created.map(drop).map_err(refused("create a bundle"))
+    }
+
+    /// Replaces the files of a bundle.
+    pub(super) async fn change(&self, name: &str, resources: Value) -> Result<(), HubError> {
+        let patch = Patch::Merge(json!({ "spec": { "resources": resources } }));
+        let (api, params) = (self.bundles(), PatchParams::default());
+        let changed = api.patch(name, &params, &patch).await;
+        changed.map(drop).map_err(refused("change a bundle"))
+    }
+
+    /// Deletes all bundles, and waits until the agents have removed their objects from the hub.
+    pub(super) async fn delete_all(&self, observer: &Observer) -> Result<(), HubError> {
+        let api = self.bundles();
+        let listed = api.list_metadata(&ListParams::default()).await;
+        let listed = listed.map_err(refused("list the bundles"))?;
+        for bundle in listed.items {
+            let deleted = api
+                .delete(&bundle.name_any(), &DeleteParams::default())
+                .await;
+            deleted.map_err(refused("delete a bundle"))?;
+        }
+        Ok(observer.until_deleted().await?)
+    }
+
+    /// Waits until the agents of all clusters have checked in. They then follow their bundle deployments.
+    pub(super) async fn until_checked_in(&self, total: u32) -> Result<(), HubError> {
+        let api = Api::<FleetCluster>::namespaced(self.client.clone(), FLEET_NAMESPACE);
+        let mut count = 0;
+        for _ in 0..CHECK_IN_SECONDS {
+            let listed = api.list(&ListParams::default()).await;
+            let listed = listed.map_err(refused("list the Fleet Clusters"))?;
+            let seen = |cluster: &&FleetCluster| {
+                let status = cluster.status.as_ref();
+                status.is_some_and(|status| status.agent.last_seen.is_some())
+            };
+            count = listed.items.iter().filter(seen).count();
+            if count >= total as usize {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Err(HubError::NotCheckedIn { count, total })
+    }
+
+    /// Sets a label of a Cluster.
+    pub(super) async fn set_label(
+        &self,
+        cluster: &str,
+        label: &str,
+        value: &str,
+    ) -> Result<(), HubError> {
+        let patch = Patch::Merge(json!({ "metadata": { "labels": { label: value } } }));
+        let (api, params) = (
+            Api::<Cluster>::all(self.client.clone()),
+            PatchParams::default(),
+        );
+        let changed = api.patch(cluster, &params, &patch).await;
+        changed.map(drop).map_err(refused("set a label"))
+    }
+
+    /// Checks that a bundle is deployed and ready in a cluster, with this default namespace.
+    pub(super) async fn check_deployed(
+        &self,
+        cluster: &str,
+        bundle: &str,
+        namespace: &str,
+    ) -> Result<(), HubError> {
+        let place = cluster_namespace(FLEET_NAMESPACE, cluster);
+        let api = Api::<BundleDeployment>::namespaced(self.client.clone(), &place);
+        let found = api.get(bundle).await;
+        let found = found.map_err(refused("read a bundle deployment"))?;
+        if found.spec.options.default_namespace == namespace && is_ready(&found) {
+            return Ok(());
+        }
+        Err(HubError::NotChanged {
+            cluster: cluster.to_owned(),
+        })
+    }
+
+    /// Returns the numbers of requests since the start of the server.
+    pub(super) async fn requests(&self) -> Result<Requests, HubError> {
+        Ok(Requests::parse(&self.administrator.get("/metrics").await?))
+    }
+
+    /// Waits until the hub gets no more requests for some time. Returns the numbers of requests.
+    pub(super) async fn until_idle(&self, quiet: Duration) -> Result<Requests, HubError> {
+        let mut last = self.requests().await?;
+        for _ in 0..20 {
+            tokio::time::sleep(quiet).await;
+            let now = self.requests().await?;
+            if now == last {
+                break;
+            }
+            last = now;
+        }
+        Ok(last)
+    }
+
+    /// Returns the size of the files with the hub's state, in bytes.
+    pub(super) fn size(&self) -> Result<u64, HubError> {
+        size(&self.folder)
+    }
+}
+
+fn size(folder: &Path) -> Result<u64, HubError> {
+    let failed = |source| HubError::Size {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut sum = 0;
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let metadata = entry.and_then(|entry| entry.metadata()).map_err(failed)?;
+        if metadata.is_file() {
+            sum += metadata.len();
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_exclude_watches_and_leases() {
+        let metrics = "# TYPE apiserver_request counter\n\
+            apiserver_request_total{code=\"200\",resource=\"contents\",verb=\"GET\",version=\"v1\"} 7\n\
+            apiserver_request_total{code=\"200\",resource=\"\",verb=\"GET\"} 3\n\
+            apiserver_request_total{code=\"200\",resource=\"pods\",verb=\"WATCH\"} 9\n\
+            apiserver_request_total{code=\"200\",resource=\"leases\",verb=\"PUT\"} 5\n\
+            apiserver_request_total{code=\"201\",resource=\"secrets\",verb=\"POST\"} 2\n\
+            apiserver_request_total{code=\"200\",resource=\"secrets\",verb=\"LIST\"} 1\n\
+            other_total{verb=\"GET\"} 4\n";
+        let requests = Requests::parse(metrics);
+        assert_eq!(
+            requests,
+            Requests {
+                reads: 8,
+                writes: 2
+            }
+        );
+        let before = Requests {
+            reads: 3,
+            writes: 2,
+        };
+        assert_eq!(
+            requests.since(before),
+            Requests {
+                reads: 5,
+                writes: 0
+            }
+        );
+    }
+}
