@@ -214,12 +214,9 @@ impl Gitops {
             let event = tokio::select! {
                 event = events.try_next() => event,
                 () = removal.due() => {
-                    match stale::find(&self.deployer, deployments, client, place).await {
-                        Ok(names) => {
-                            removal.done();
-                            names.into_iter().for_each(|name| trigger.enqueue(name));
-                        }
-                        Err(error) => removal.failed(&error),
+                    let found = stale::find(&self.deployer, deployments, client, place).await;
+                    for name in removal.finish(found) {
+                        trigger.enqueue(name);
                     }
                     continue;
                 }

@@ -57,16 +57,22 @@ impl Removal {
         }
     }
 
-    pub(super) const fn done(&mut self) {
-        self.at = None;
-    }
-
-    pub(super) fn failed(&mut self, error: &FindStaleError) {
-        tracing::warn!(
-            error = error as &dyn std::error::Error,
-            "cannot compare the releases in the cluster with the hub; the agent tries again"
-        );
-        self.at = Some(Instant::now() + RETRY);
+    /// Ends a search, and returns the names that it found. A failed search is repeated.
+    pub(super) fn finish(&mut self, found: Result<Vec<String>, FindStaleError>) -> Vec<String> {
+        match found {
+            Ok(names) => {
+                self.at = None;
+                names
+            }
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot compare the releases in the cluster with the hub; the agent tries again"
+                );
+                self.at = Some(Instant::now() + RETRY);
+                Vec::new()
+            }
+        }
     }
 }
 
@@ -160,7 +166,7 @@ mod tests {
         // A second list does not start the delay again.
         removal.listed();
         assert!(is_due(&removal, Duration::from_mins(2)).await);
-        removal.done();
+        assert!(removal.finish(Ok(Vec::new())).is_empty());
         assert!(!is_due(&removal, Duration::from_hours(1)).await);
     }
 }
