@@ -90,19 +90,47 @@ pub(super) async fn delete_all(
 ) -> Result<(), DeployError> {
     let mut keys = recorded(namespace, stored.iter().copied());
     // A deployment that failed has no record.
-    for resource in &options.downstream_resources {
-        let kinds = ["Secret", "ConfigMap"].into_iter();
-        let mut kinds = kinds.filter(|kind| kind.eq_ignore_ascii_case(&resource.kind));
-        keys.extend(
-            kinds
-                .next()
-                .map(|kind| key(kind, &resource.name, namespace)),
-        );
+    keys.extend(named(options, namespace));
+    for key in &keys {
+        delete(cluster, deployment, key).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the copies of a release that another release has replaced. `options` and `current` are the options
+/// and the namespace of the other release.
+pub(super) async fn delete_replaced(
+    cluster: &Cluster,
+    deployment: &str,
+    options: &BundleDeploymentOptions,
+    (namespace, current): (&str, &str),
+    stored: &[&Stored],
+) -> Result<(), DeployError> {
+    let mut keys = recorded(namespace, stored.iter().copied());
+    if namespace == current {
+        for key in named(options, namespace) {
+            keys.remove(&key);
+        }
     }
     for key in &keys {
         delete(cluster, deployment, key).await?;
     }
     Ok(())
+}
+
+/// Returns the copies that the options name.
+fn named<'a>(
+    options: &'a BundleDeploymentOptions,
+    namespace: &'a str,
+) -> impl Iterator<Item = ObjectKey> + 'a {
+    options
+        .downstream_resources
+        .iter()
+        .filter_map(move |resource| {
+            let mut kinds = ["Secret", "ConfigMap"].into_iter();
+            let kind = kinds.find(|kind| kind.eq_ignore_ascii_case(&resource.kind))?;
+            Some(key(kind, &resource.name, namespace))
+        })
 }
 
 /// Returns the copies in the records of a release.

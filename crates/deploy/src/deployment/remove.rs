@@ -69,6 +69,8 @@ impl Deployer {
         let own: Vec<&Stored> = stored.iter().filter(|stored| stored.is_of(name)).collect();
         if !options.keep_resources {
             uninstall(&cluster, &history, &target, name, &own, &current.objects).await?;
+            let namespaces = (&*target.namespace, &*new.namespace);
+            copies::delete_replaced(&cluster, name, options, namespaces, &own).await?;
         }
         for stored in own {
             history.delete(stored.release.version).await?;

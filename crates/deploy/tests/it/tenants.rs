@@ -71,46 +71,6 @@ async fn namespace_without_the_required_labels_is_refused_until_it_has_them() {
 }
 
 #[tokio::test]
-async fn folder_of_definitions_cannot_leave_a_forced_namespace() {
-    let cluster = TestCluster::new().await;
-    let mut bundle = Bundle::new(&[
-        ("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n"),
-        (
-            "crds/a.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: all}\n",
-        ),
-    ]);
-    bundle.spec.options.target_namespace = "web".to_owned();
-    let error = cluster.deploy(&bundle).await.unwrap_err();
-    assert!(matches!(error, DeployError::NoDefinition(_)), "{error}");
-    assert!(error.is_permanent());
-}
-
-#[tokio::test]
-async fn definition_in_a_bundle_does_not_change_the_scope_of_a_kind_of_the_cluster() {
-    let cluster = TestCluster::new().await;
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": "clusterroles.rbac.authorization.k8s.io" },
-        "spec": {
-            "group": "rbac.authorization.k8s.io", "scope": "Namespaced",
-            "names": { "kind": "ClusterRole", "plural": "clusterroles" }, "versions": [],
-        },
-    });
-    let mut bundle = Bundle::new(&[
-        ("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n"),
-        ("crds/a.yaml", &definition.to_string()),
-        (
-            "templates/a.yaml",
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: all}\n",
-        ),
-    ]);
-    bundle.spec.options.target_namespace = "web".to_owned();
-    let error = cluster.deploy(&bundle).await.unwrap_err();
-    assert!(matches!(error, DeployError::ClusterScoped(_)), "{error}");
-}
-
-#[tokio::test]
 async fn chart_of_a_helm_op_is_refused() {
     let cluster = TestCluster::new().await;
     let mut bundle = Bundle::new(&[]);
@@ -194,4 +154,24 @@ async fn last_of_several_deployments_deletes_a_shared_copy() {
     let removed = cluster.deployer.remove("other", options, &other.release);
     removed.await.unwrap();
     assert!(cluster.password().await.is_none());
+}
+
+#[tokio::test]
+async fn copy_is_deleted_with_the_release_in_the_previous_namespace() {
+    let cluster = TestCluster::new().await;
+    let mut bundle = with_copy("cm9vdA==");
+    let first = cluster.deploy(&bundle).await.unwrap();
+    bundle.spec.options.default_namespace = "shop".to_owned();
+    bundle.spec.deployment_id = "s-1:3".to_owned();
+    let second = cluster.deploy(&bundle).await.unwrap();
+    let options = &bundle.spec.options;
+    cluster
+        .deployer
+        .remove_replaced("web", options, &first.release, &second)
+        .await
+        .unwrap();
+    assert_eq!(cluster.password().await, None);
+    let mut moved = secret("cm9vdA==");
+    moved.set_namespace("shop");
+    assert!(cluster.cluster.get(&moved.key()).await.unwrap().is_some());
 }
