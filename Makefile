@@ -75,7 +75,7 @@ pictures: ## Take the pictures of README.md from the demonstration in a real bro
 	@$(XTASK) pictures
 
 .PHONY: bench
-bench: bench-programs bench-proxy bench-hub bench-scale bench-failover bench-access bench-ui ## Run all benches with new programs
+bench: bench-programs bench-proxy bench-hub bench-scale bench-failover bench-gitops bench-access bench-ui ## Run all benches with new programs
 
 .PHONY: bench-programs
 bench-programs: ## Record a new profile for the compiler, and build the programs of the benches
@@ -96,6 +96,10 @@ bench-scale: ## One server with 5,000 clusters: memory per cluster, reconnection
 .PHONY: bench-failover
 bench-failover: ## Node agents: takeover after faults of the agent, memory, token reviews
 	@$(BENCH) failover
+
+.PHONY: bench-gitops
+bench-gitops: ## Bundles: time until they are ready on real and simulated clusters, requests, memory of agents
+	@$(BENCH) gitops
 
 .PHONY: bench-access
 bench-access: ## Authorization with 10,000 users and 50,000 bindings: decision time, memory, sync to 200 clusters

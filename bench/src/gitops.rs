@@ -16,6 +16,7 @@ mod hub;
 mod observer;
 mod processes;
 mod reporting;
+mod requests;
 
 use std::time::Instant;
 

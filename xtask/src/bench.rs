@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::build::{RunError, run, target};
 use crate::optimized::{self, HOST_TARGET, OptimizedError, Recording};
+use crate::renderer;
 
 /// The reason why the bench failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,8 @@ impl Bench {
             Recording::Existing
         };
         let programs = optimized::build(HOST_TARGET, recording)?;
+        // The agents find the renderer in their folder.
+        renderer::build(&programs, "bench test")?;
         if self.arguments.is_empty() {
             return Ok(());
         }

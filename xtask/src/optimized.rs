@@ -31,7 +31,7 @@ const PACKAGES: [&str; 4] = [
 ];
 /// The arguments of `drover-bench` for recording. The recorded work includes each kind of work that
 /// has a performance target, because the compiler optimizes code that did not run for size.
-const RECORDED: [&[&str]; 5] = [
+const RECORDED: [&[&str]; 6] = [
     &[
         "proxy",
         "--only=small,bulk,latency",
@@ -50,6 +50,7 @@ const RECORDED: [&[&str]; 5] = [
         "--turns=1",
     ],
     &["failover", "--only=node-agent", "--turns=1"],
+    &["gitops", "--reporting=200", "--only=reporting"],
     &["access"],
 ];
 

@@ -10,6 +10,7 @@ use super::hub::Hub;
 use super::observer::{Elapsed, Observer};
 use super::processes::{cpu_with_children, peak_rss_mib, peak_rss_of_children_mib, rss_mib};
 use super::reporting::count;
+use super::requests::Requests;
 use crate::figures::{Figures, Goal, median};
 use crate::meter::print_progress;
 use crate::scale::{Stage, settle};
@@ -51,9 +52,7 @@ pub(super) async fn measure(bundles: u32, figures: &mut Figures) -> Result<(), G
     bench.hub.delete_all(&observer).await?;
     bench.large_chart(&observer, figures).await?;
     drop(observer);
-    for member in bench.members {
-        member.stop().await?;
-    }
+    drop(bench);
     Ok(stage.stop().await?)
 }
 
@@ -138,19 +137,28 @@ impl Bench {
         let key = format!("c{CLUSTERS}b{}_charts", self.bundles);
         add_elapsed(&key, &elapsed, self.goal(8.0), figures);
         let after = self.hub.until_idle(QUIET).await?;
-        let (mut cpu, mut of_cluster) = (Duration::ZERO, 0);
+        let (mut cpu, mut of_cluster) = (Duration::ZERO, Requests::default());
         for (member, (requests, used)) in self.members.iter().zip(before) {
             let now = cpu_with_children(member.agent_id())?;
             cpu = cpu.max(now.saturating_sub(used));
-            of_cluster = of_cluster.max(member.requests()?.saturating_sub(requests));
+            let requests = member.requests()?.since(&requests);
+            if requests.total() > of_cluster.total() {
+                of_cluster = requests;
+            }
         }
         figures.add("agent_cpu_s", cpu.as_secs_f64(), self.goal(2.5));
-        let requests = after.since(requests);
+        let requests = after.since(&requests);
+        figures.note(format!("hub_requests: {requests}"));
         // The load generator creates the bundles.
         let own = u64::from(self.bundles);
-        let of_hub = (requests.reads + requests.writes).saturating_sub(own);
+        let of_hub = requests.total().saturating_sub(own);
         figures.add("hub_requests", count(of_hub), self.goal(800.0));
-        figures.add("cluster_requests", count(of_cluster), self.goal(400.0));
+        figures.add(
+            "cluster_requests",
+            count(of_cluster.total()),
+            self.goal(400.0),
+        );
+        figures.note(format!("cluster_requests: {of_cluster}"));
         settle().await;
         figures.add("agent_rss_mib", self.rss()?, Goal::None);
         Ok(())

@@ -14,6 +14,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
 use super::observer::{Observer, TimedOut, is_ready};
+use super::requests::Requests;
 use crate::administrator::{Administrator, AdministratorError, IMPORTED};
 use crate::scale::Stage;
 
@@ -62,49 +63,6 @@ fn refused(operation: &'static str) -> impl Fn(kube::Error) -> HubError {
     move |source| HubError::Refused {
         operation,
         source: source.into(),
-    }
-}
-
-/// The numbers of requests to the hub's API, except watches and Leases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Requests {
-    pub(super) reads: u64,
-    pub(super) writes: u64,
-}
-
-impl Requests {
-    /// Returns the requests since `before`.
-    pub(super) fn since(self, before: Self) -> Self {
-        Self {
-            reads: self.reads.saturating_sub(before.reads),
-            writes: self.writes.saturating_sub(before.writes),
-        }
-    }
-
-    /// Counts the requests in the server's metrics.
-    fn parse(metrics: &str) -> Self {
-        let mut requests = Self::default();
-        for line in metrics.lines() {
-            let Some((labels, count)) = line
-                .strip_prefix("apiserver_request_total{")
-                .and_then(|rest| rest.rsplit_once("} "))
-            else {
-                continue;
-            };
-            let count: u64 = count.trim().parse().unwrap_or_default();
-            let has = |label: &str| labels.contains(label);
-            // The read of the metrics has no resource.
-            let is_other = has("resource=\"\"") || has("resource=\"leases\"");
-            if is_other || has("verb=\"WATCH\"") {
-                continue;
-            }
-            if has("verb=\"GET\"") || has("verb=\"LIST\"") {
-                requests.reads += count;
-            } else {
-                requests.writes += count;
-            }
-        }
-        requests
     }
 }
 
@@ -264,46 +222,13 @@ fn size(folder: &Path) -> Result<u64, HubError> {
     };
     let mut sum = 0;
     for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let metadata = entry.and_then(|entry| entry.metadata()).map_err(failed)?;
-        if metadata.is_file() {
+        let entry = entry.map_err(failed)?;
+        let metadata = entry.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            sum += size(&entry.path())?;
+        } else {
             sum += metadata.len();
         }
     }
     Ok(sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_exclude_watches_and_leases() {
-        let metrics = "# TYPE apiserver_request counter\n\
-            apiserver_request_total{code=\"200\",resource=\"contents\",verb=\"GET\",version=\"v1\"} 7\n\
-            apiserver_request_total{code=\"200\",resource=\"\",verb=\"GET\"} 3\n\
-            apiserver_request_total{code=\"200\",resource=\"pods\",verb=\"WATCH\"} 9\n\
-            apiserver_request_total{code=\"200\",resource=\"leases\",verb=\"PUT\"} 5\n\
-            apiserver_request_total{code=\"201\",resource=\"secrets\",verb=\"POST\"} 2\n\
-            apiserver_request_total{code=\"200\",resource=\"secrets\",verb=\"LIST\"} 1\n\
-            other_total{verb=\"GET\"} 4\n";
-        let requests = Requests::parse(metrics);
-        assert_eq!(
-            requests,
-            Requests {
-                reads: 8,
-                writes: 2
-            }
-        );
-        let before = Requests {
-            reads: 3,
-            writes: 2,
-        };
-        assert_eq!(
-            requests.since(before),
-            Requests {
-                reads: 5,
-                writes: 0
-            }
-        );
-    }
 }

@@ -79,16 +79,17 @@ async fn change_one_label(
     hub.set_label(cluster, TIER, tier).await?;
     let after = hub.until_idle(QUIET).await?;
     hub.check_deployed(cluster, "one", tier).await?;
-    let requests = after.since(before);
+    let requests = after.since(&before);
     let key = format!("one_change_{clusters}");
+    figures.note(format!("{key}: {requests}"));
     let (reads, writes) = if clusters == 5000 {
         (Goal::AtMost(20.0), Goal::AtMost(10.0))
     } else {
         (Goal::None, Goal::None)
     };
-    figures.add(&format!("{key}_reads"), count(requests.reads), reads);
+    figures.add(&format!("{key}_reads"), count(requests.reads()), reads);
     // The first write is the change of the label.
-    let own = requests.writes.saturating_sub(1);
+    let own = requests.writes().saturating_sub(1);
     figures.add(&format!("{key}_writes"), count(own), writes);
     Ok(())
 }

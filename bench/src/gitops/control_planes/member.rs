@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use drover_api::group::AGENT_NAMESPACE;
 use drover_e2e::{
-    Agent, AgentOptions, CommandError, ControlPlane, DroverError, Options, ProgramError, StartError,
+    Agent, AgentOptions, CommandError, ControlPlane, DroverError, Options, StartError,
 };
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -17,7 +17,7 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde_json::json;
 
 use super::super::bundles::NAMESPACE;
-use crate::process::{self, ProcessError};
+use super::super::requests::Requests;
 use crate::scale::{Stage, StageError};
 
 /// Timeout of a change.
@@ -37,12 +37,6 @@ pub(crate) enum ControlPlaneError {
     /// The agent failed.
     #[error(transparent)]
     Agent(#[from] DroverError),
-    /// A program cannot be stopped.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The agent cannot be stopped.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
     /// The cluster cannot be imported.
     #[error(transparent)]
     Stage(#[from] StageError),
@@ -57,7 +51,7 @@ pub(crate) enum ControlPlaneError {
     NotChanged,
 }
 
-/// A control plane with its agent.
+/// A control plane with its agent. Dropping the value stops both.
 pub(super) struct Member {
     agent: Agent,
     cluster: ControlPlane,
@@ -94,17 +88,20 @@ impl Member {
         self.agent.id()
     }
 
-    /// Returns the number of requests of the agent to its cluster, except watches and Leases.
-    pub(super) fn requests(&self) -> Result<u64, ControlPlaneError> {
+    /// Returns the numbers of requests of the agent to its cluster since its start by verb and resource,
+    /// except watches and Leases.
+    pub(super) fn requests(&self) -> Result<Requests, ControlPlaneError> {
         let events = self.cluster.audit_events()?.into_iter();
-        let requests = events.filter(|event| {
-            let resource = event.object_ref.as_ref().map(|object| &*object.resource);
-            event.user.username.starts_with(ACCOUNTS)
-                && event.stage == "ResponseComplete"
-                && event.verb != "watch"
-                && resource != Some("leases")
+        let requests = events.filter_map(|event| {
+            let object = event.object_ref?;
+            let is_agent = event.user.username.starts_with(ACCOUNTS);
+            let is_counted = event.stage == "ResponseComplete" && event.verb != "watch";
+            (is_agent && is_counted && object.resource != "leases").then(|| {
+                let verb = event.verb.to_uppercase();
+                (verb, object.resource)
+            })
         });
-        Ok(requests.count() as u64)
+        Ok(requests.collect())
     }
 
     /// Starts to follow a ConfigMap.
@@ -117,12 +114,6 @@ impl Member {
         let params = WatchParams::default().fields(&fields);
         let events = api.watch(&params, &version.unwrap_or_default()).await;
         Ok(Change(events.map_err(failed)?.boxed()))
-    }
-
-    /// Stops the agent and the control plane gracefully.
-    pub(super) async fn stop(mut self) -> Result<(), ControlPlaneError> {
-        process::stop(self.agent.running()).await?;
-        Ok(self.cluster.stop().await?)
     }
 }
 
