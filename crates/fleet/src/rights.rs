@@ -138,7 +138,9 @@ impl Rights {
         }
         let mut readable = current();
         readable.extend(&names.requested.lock());
-        self.write(namespace, &readable).await?;
+        // After an interrupted write, the roles are unknown.
+        let last = std::mem::take(&mut *roles);
+        self.write(namespace, &readable, &last).await?;
         *roles = Roles::Written(readable);
         Ok(())
     }
@@ -175,7 +177,9 @@ impl Rights {
         if matches!(&*roles, Roles::Written(written) if *written == readable) {
             return Ok(());
         }
-        self.write(namespace, &readable).await?;
+        // After an interrupted write, the roles are unknown.
+        let last = std::mem::take(&mut *roles);
+        self.write(namespace, &readable, &last).await?;
         *roles = Roles::Written(readable);
         Ok(())
     }
@@ -203,28 +207,48 @@ impl Rights {
         Arc::clone(clusters.entry(namespace.to_owned()).or_default())
     }
 
-    async fn write(&self, namespace: &str, readable: &Readable) -> Result<(), HubError> {
-        let mut secrets = named("", "secrets", &readable.secrets);
-        secrets.extend(named("", "configmaps", &readable.config_maps));
-        let role = format!("{AGENT}-secrets");
-        self.write_role(namespace, &role, namespace, secrets)
-            .await?;
+    /// Writes the roles that differ from the last write. The bindings do not depend on the names, so that
+    /// only the first write contains the bindings.
+    async fn write(
+        &self,
+        namespace: &str,
+        readable: &Readable,
+        last: &Roles,
+    ) -> Result<(), HubError> {
+        let written = match last {
+            Roles::Written(written) => Some(written),
+            Roles::Unknown | Roles::Removed => None,
+        };
+        let name = format!("{AGENT}-secrets");
+        let is_same = |written: &Readable| {
+            written.secrets == readable.secrets && written.config_maps == readable.config_maps
+        };
+        if !written.is_some_and(is_same) {
+            let mut secrets = named("", "secrets", &readable.secrets);
+            secrets.extend(named("", "configmaps", &readable.config_maps));
+            self.apply_role(namespace, &name, secrets).await?;
+        }
+        if written.is_none() {
+            self.bind_role(namespace, &name, namespace).await?;
+        }
         let name = contents_role(namespace);
-        let role = ClusterRole {
-            metadata: metadata(&name),
-            rules: Some(named(fleet::GROUP, "contents", &readable.contents)),
-            ..ClusterRole::default()
-        };
         let operation = "write the role of an agent for contents";
-        let roles = Api::all(self.client.clone());
-        apply(operation, &roles, &role).await?;
-        let binding = ClusterRoleBinding {
-            metadata: metadata(&name),
-            role_ref: role_ref("ClusterRole", &name),
-            subjects: Some(vec![accounts(namespace)]),
-        };
-        let bindings = Api::all(self.client.clone());
-        apply(operation, &bindings, &binding).await?;
+        if written.is_none_or(|written| written.contents != readable.contents) {
+            let role = ClusterRole {
+                metadata: metadata(&name),
+                rules: Some(named(fleet::GROUP, "contents", &readable.contents)),
+                ..ClusterRole::default()
+            };
+            apply(operation, &Api::all(self.client.clone()), &role).await?;
+        }
+        if written.is_none() {
+            let binding = ClusterRoleBinding {
+                metadata: metadata(&name),
+                role_ref: role_ref("ClusterRole", &name),
+                subjects: Some(vec![accounts(namespace)]),
+            };
+            apply(operation, &Api::all(self.client.clone()), &binding).await?;
+        }
         Ok(())
     }
 
@@ -236,12 +260,26 @@ impl Rights {
         agent: &str,
         permitted: Vec<PolicyRule>,
     ) -> Result<(), HubError> {
+        self.apply_role(namespace, name, permitted).await?;
+        self.bind_role(namespace, name, agent).await
+    }
+
+    async fn apply_role(
+        &self,
+        namespace: &str,
+        name: &str,
+        permitted: Vec<PolicyRule>,
+    ) -> Result<(), HubError> {
         let role = Role {
             metadata: metadata(name),
             rules: Some(permitted),
         };
         let api = Api::namespaced(self.client.clone(), namespace);
         apply("write a role of an agent", &api, &role).await?;
+        Ok(())
+    }
+
+    async fn bind_role(&self, namespace: &str, name: &str, agent: &str) -> Result<(), HubError> {
         let binding = RoleBinding {
             metadata: metadata(name),
             role_ref: role_ref("Role", name),

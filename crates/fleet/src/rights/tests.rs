@@ -74,3 +74,25 @@ async fn roles_of_a_removed_cluster_are_written_only_after_its_next_preparation(
     rights.retain(NAMESPACE, current).await.unwrap();
     assert!(writes_contents());
 }
+
+#[tokio::test]
+async fn later_writes_contain_only_changed_roles_and_no_bindings() {
+    const NAMESPACE: &str = "cluster-fleet-default-east";
+    let (client, requests) = hub();
+    let rights = Rights::new(client);
+    let current = || contents("a");
+    rights
+        .ensure(NAMESPACE, &contents("a"), current)
+        .await
+        .unwrap();
+    let first = std::mem::take(&mut *requests.lock());
+    let bindings = first.iter().filter(|(_, path)| path.contains("bindings/"));
+    assert_eq!((first.len(), bindings.count()), (4, 2));
+    rights
+        .ensure(NAMESPACE, &contents("b"), current)
+        .await
+        .unwrap();
+    let later = std::mem::take(&mut *requests.lock());
+    assert_eq!(later.len(), 1, "{later:?}");
+    assert!(later[0].1.ends_with(&contents_role(NAMESPACE)));
+}
