@@ -45,13 +45,13 @@ impl Content {
         let resources = self.resources(number, version);
         let everywhere = json!([{ "clusterSelector": {} }]);
         match self {
-            Self::ConfigMap => bundle(&name, resources, json!({}), everywhere),
+            Self::ConfigMap => bundle(&name, &resources, &json!({}), &everywhere),
             Self::Chart => {
                 let values = json!({ "values": {
                     "cluster": "${ .ClusterName }",
                     "region": "region-of-${ .ClusterName }",
                 } });
-                bundle(&name, resources, values, everywhere)
+                bundle(&name, &resources, &values, &everywhere)
             }
         }
     }
@@ -90,7 +90,7 @@ pub(super) fn one_config_map() -> Bundle {
           "defaultNamespace": "gold" },
         { "name": "all", "clusterSelector": {} },
     ]);
-    bundle("one", resources, json!({}), targets)
+    bundle("one", &resources, &json!({}), &targets)
 }
 
 /// Returns a bundle with a chart of [`LARGE_OBJECTS`] ConfigMaps for one cluster.
@@ -106,13 +106,13 @@ pub(super) fn large(cluster: &str) -> Bundle {
     ]);
     bundle(
         LARGE,
-        resources,
-        json!({}),
-        json!([{ "clusterName": cluster }]),
+        &resources,
+        &json!({}),
+        &json!([{ "clusterName": cluster }]),
     )
 }
 
-fn bundle(name: &str, resources: Value, helm: Value, targets: Value) -> Bundle {
+fn bundle(name: &str, resources: &Value, helm: &Value, targets: &Value) -> Bundle {
     let bundle = json!({
         "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Bundle",
         "metadata": { "name": name, "namespace": FLEET_NAMESPACE },
