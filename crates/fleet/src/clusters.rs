@@ -109,15 +109,29 @@ impl Clusters {
             }
         }
         let namespace = cluster_namespace(&key.namespace, &key.name);
-        write_namespace(&self.hub.client(), &key, &namespace).await?;
-        self.rights.write_account(&namespace).await?;
-        self.rights.prepare(&key, &namespace).await?;
-        self.apply(&key, &wanted).await?;
-        let operation = "write the namespace of a Fleet Cluster";
-        let status = json!({ "namespace": namespace });
-        write_status(operation, &self.api(), &key.name, None, &status).await?;
+        if self.is_prepared(&key, &wanted, &namespace) {
+            self.apply(&key, &wanted).await?;
+        } else {
+            write_namespace(&self.hub.client(), &key, &namespace).await?;
+            self.rights.write_account(&namespace).await?;
+            self.rights.prepare(&key, &namespace).await?;
+            self.apply(&key, &wanted).await?;
+            let operation = "write the namespace of a Fleet Cluster";
+            let status = json!({ "namespace": namespace });
+            write_status(operation, &self.api(), &key.name, None, &status).await?;
+        }
         self.written.lock().insert(key.name, wanted);
         Ok(())
+    }
+
+    /// Reports whether this server has written all objects of the Cluster, so that only labels differ.
+    fn is_prepared(&self, key: &Key, wanted: &Written, namespace: &str) -> bool {
+        let written = self.written.lock();
+        let is_same = |written: &Written| written.uid == wanted.uid;
+        let present = self.world.clusters.get(key);
+        let status = present.as_ref().and_then(|present| present.status.as_ref());
+        written.get(&key.name).is_some_and(is_same)
+            && status.is_some_and(|status| status.namespace == namespace)
     }
 
     /// Applies only the fields of the server, so that users can set templateValues and other labels.
