@@ -84,7 +84,7 @@ async fn kill_server(world: &mut World) {
     world.server.restart().await.unwrap();
 }
 
-async fn kill_agents(world: &mut World) {
+fn kill_agents(world: &mut World) {
     for agent in world.east.agents() {
         agent.restart().unwrap();
     }
@@ -112,7 +112,7 @@ pub(crate) async fn bundle_is_deployed_completely_after_programs_are_killed(worl
             tokio::time::sleep(after).await;
             match program {
                 "server" => kill_server(world).await,
-                _ => kill_agents(world).await,
+                _ => kill_agents(world),
             }
             wait_for_round(world, &round).await;
         }
