@@ -1,12 +1,7 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -14,19 +9,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
-	"helm.sh/helm/v4/pkg/chart/loader/archive"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/registry"
 	repo "helm.sh/helm/v4/pkg/repo/v1"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"sigs.k8s.io/yaml"
 )
 
 const (
 	maxArchiveBytes = 32 << 20
 	maxIndexBytes   = 64 << 20
 	userAgent       = "drover-render"
+	registryScheme  = "oci"
 )
 
 // fetchRequest names a chart. The chart is a name in a repository, or a URL (https or oci).
@@ -37,18 +34,32 @@ type fetchRequest struct {
 	Version  string `json:"version"`
 	Username string `json:"username"`
 	Password string `json:"password"`
-	// CA replaces the system's certificate authorities (PEM).
+	// CA has certificate authorities in addition to the system's (PEM).
 	CA                    string `json:"ca"`
 	InsecureSkipTLSVerify bool   `json:"insecureSkipTlsVerify"`
 	PlainHTTP             bool   `json:"plainHttp"`
-	// PassCredentials sends the password also to hosts other than the repository's host.
-	PassCredentials bool `json:"passCredentials"`
+	// Layout selects the form of the result.
+	Layout layout `json:"layout"`
+	// MaxBytes limits the unpacked archive. Zero: the limit of a render request.
+	MaxBytes int64 `json:"maxBytes"`
 }
 
+// layout is the form of a fetched chart.
+type layout string
+
+const (
+	// layoutChart: files relative to the folder of the chart.
+	layoutChart layout = ""
+	// layoutArchive: files with their paths in the archive, which begin with the name of the chart.
+	layoutArchive layout = "archive"
+	// layoutPacked: the archive as one file.
+	layoutPacked layout = "packed"
+)
+
 type fetched struct {
-	Version string `json:"version"`
-	// Files are the files of the chart, relative to the folder of the chart.
-	Files map[string][]byte `json:"files"`
+	Name    string            `json:"name"`
+	Version string            `json:"version"`
+	Files   map[string][]byte `json:"files"`
 }
 
 // fetch downloads a chart.
@@ -76,54 +87,47 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot fetch the chart %s: %w", label(request), err)
 	}
-	return unpack(data)
+	result, err := unpack(data, request)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), err)
+	}
+	// The version of a direct URL selects nothing.
+	if request.Repo != "" || strings.HasPrefix(request.Chart, "oci://") {
+		if err := checkVersion(request.Version, result.Version); err != nil {
+			return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), err)
+		}
+	}
+	return result, nil
+}
+
+// checkVersion requires that a chart has the version that the request selects.
+func checkVersion(wanted, version string) error {
+	if wanted == "" || wanted == version {
+		return nil
+	}
+	found, err := semver.NewVersion(version)
+	if err != nil {
+		return fmt.Errorf("the chart has the version %q, which is no semantic version", version)
+	}
+	constraint, err := semver.NewConstraint(wanted)
+	if err != nil || !constraint.Check(found) {
+		return fmt.Errorf("the chart has the version %s, and the requested version is %s", version, wanted)
+	}
+	return nil
 }
 
 // label names the chart without user information of its URL.
 func label(request *fetchRequest) string {
-	text := strings.TrimSpace(request.Repo + " " + request.Chart)
-	if parsed, err := url.Parse(text); err == nil {
-		return parsed.Redacted()
-	}
-	return request.Chart
-}
-
-func unpack(data []byte) (*fetched, error) {
-	if err := countFiles(data); err != nil {
-		return nil, err
-	}
-	files, err := archive.LoadArchiveFiles(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("cannot unpack the chart: %w", err)
-	}
-	loaded, err := loader.LoadFiles(files)
-	if err != nil {
-		return nil, fmt.Errorf("cannot load the chart: %w", err)
-	}
-	out := &fetched{Version: loaded.Metadata.Version, Files: map[string][]byte{}}
-	for _, file := range files {
-		out.Files[file.Name] = file.Data
-	}
-	return out, nil
-}
-
-// countFiles rejects archives with too many entries before their content is in memory.
-func countFiles(data []byte) error {
-	unzipped, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return fmt.Errorf("cannot unpack the chart: %w", err)
-	}
-	entries := tar.NewReader(io.LimitReader(unzipped, maxInputBytes+1))
-	for count := 0; ; count++ {
-		if count > maxFiles {
-			return fmt.Errorf("the chart has more than %d files", maxFiles)
+	var parts []string
+	for _, part := range []string{request.Repo, request.Chart, request.Version} {
+		if parsed, err := url.Parse(part); err == nil && part != "" {
+			part = parsed.Redacted()
 		}
-		if _, err := entries.Next(); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("cannot unpack the chart, or it exceeds %d bytes: %w", maxInputBytes, err)
+		if part != "" {
+			parts = append(parts, part)
 		}
 	}
+	return strings.Join(parts, " ")
 }
 
 func fetchFromRepo(
@@ -134,19 +138,17 @@ func fetchFromRepo(
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "index")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, "index.yaml")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		return nil, err
-	}
-	index, err := repo.LoadIndexFile(file)
-	if err != nil {
+	var index repo.IndexFile
+	if err := yaml.Unmarshal(data, &index); err != nil {
 		return nil, fmt.Errorf("cannot read the index of the repository: %w", err)
 	}
+	// Entries without metadata would make the search panic.
+	for name, versions := range index.Entries {
+		index.Entries[name] = slices.DeleteFunc(versions, func(entry *repo.ChartVersion) bool {
+			return entry == nil || entry.Metadata == nil
+		})
+	}
+	index.SortEntries()
 	version, err := index.Get(request.Chart, request.Version)
 	if err != nil {
 		return nil, fmt.Errorf("no version of the chart matches %q: %w", request.Version, err)
@@ -161,8 +163,7 @@ func fetchFromRepo(
 	return download(ctx, client, request, base, location, maxArchiveBytes)
 }
 
-// download reads a URL. It sends the password only to the host of `origin`, except when the
-// request passes credentials to all hosts.
+// download reads a URL. It sends the password only to the host of `origin`.
 func download(
 	ctx context.Context, client *http.Client, request *fetchRequest, origin, location string, limit int64,
 ) ([]byte, error) {
@@ -179,7 +180,7 @@ func download(
 		return nil, errors.New("the URL is not valid")
 	}
 	same := home.Scheme == get.URL.Scheme && home.Host == get.URL.Host
-	if (request.Username != "" || request.Password != "") && (same || request.PassCredentials) {
+	if (request.Username != "" || request.Password != "") && same {
 		get.SetBasicAuth(request.Username, request.Password)
 	}
 	answer, err := client.Do(get)
@@ -200,44 +201,6 @@ func download(
 	return data, nil
 }
 
-func httpClient(request *fetchRequest) (*http.Client, error) {
-	//nolint:gosec // The user of the repository requests the insecure mode.
-	config := &tls.Config{
-		MinVersion: tls.VersionTLS12, InsecureSkipVerify: request.InsecureSkipTLSVerify,
-	}
-	if request.CA != "" {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM([]byte(request.CA)) {
-			return nil, errors.New("the CA bundle has no certificate")
-		}
-	}
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		TLSClientConfig:       config,
-		ResponseHeaderTimeout: 30 * time.Second,
-		ForceAttemptHTTP2:     true,
-	}
-	return &http.Client{Transport: limited{transport}}, nil
-}
-
-// limited bounds every response, also the ones that Helm's registry client reads.
-type limited struct{ inner *http.Transport }
-
-func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
-	answer, err := l.inner.RoundTrip(request)
-	if err == nil {
-		answer.Body = limitedBody{io.LimitReader(answer.Body, maxIndexBytes+1), answer.Body}
-	}
-	return answer, err
-}
-
-func (l limited) CloseIdleConnections() { l.inner.CloseIdleConnections() }
-
-type limitedBody struct {
-	io.Reader
-	io.Closer
-}
-
 func fetchOCI(
 	ctx context.Context, client *http.Client, request *fetchRequest, reference string,
 ) ([]byte, error) {
@@ -246,13 +209,24 @@ func fetchOCI(
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
+	parsed, err := url.Parse(reference)
+	if err != nil {
+		return nil, errors.New("the URL is not valid")
+	}
+	// Without own credentials, the client must not search for credentials of users.
+	authorizer := auth.Client{Client: client, Cache: auth.NewCache()}
+	authorizer.SetUserAgent(userAgent)
+	authorizer.Credential = func(_ context.Context, host string) (auth.Credential, error) {
+		if host != parsed.Host {
+			return auth.EmptyCredential, nil
+		}
+		return auth.Credential{Username: request.Username, Password: request.Password}, nil
+	}
 	options := []registry.ClientOption{
 		registry.ClientOptHTTPClient(client),
+		registry.ClientOptAuthorizer(authorizer),
 		registry.ClientOptWriter(io.Discard),
 		registry.ClientOptCredentialsFile(filepath.Join(folder, "credentials.json")),
-	}
-	if request.Username != "" || request.Password != "" {
-		options = append(options, registry.ClientOptBasicAuth(request.Username, request.Password))
 	}
 	if request.PlainHTTP {
 		options = append(options, registry.ClientOptPlainHTTP())
@@ -260,10 +234,6 @@ func fetchOCI(
 	registryClient, err := registry.NewClient(options...)
 	if err != nil {
 		return nil, err
-	}
-	parsed, err := url.Parse(reference)
-	if err != nil {
-		return nil, errors.New("the URL is not valid")
 	}
 	_, resolved, err := registryClient.ValidateReference(reference, request.Version, parsed)
 	if err != nil {
