@@ -19,6 +19,7 @@ pub use drover_hub::connect::HubOptions;
 
 use crate::memory::MemoryPlan;
 use drover_audit::OpenAuditError;
+use drover_charts::ChartSettings;
 use drover_git::FetcherSettings;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
@@ -56,6 +57,8 @@ pub struct ServerOptions {
     pub hub_webhook: Option<Address>,
     /// Settings of the processes that read git repositories.
     pub git: FetcherSettings,
+    /// Settings of the processes that fetch charts.
+    pub charts: ChartSettings,
     /// Address to listen on.
     pub listen: SocketAddr,
     /// The proxies that are trusted to set the client address.

@@ -28,6 +28,7 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use drover_api::fleet::GitRepo;
+use drover_charts::Charts;
 use drover_git::Fetcher;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
@@ -66,6 +67,7 @@ pub struct Gitops {
     hub: Hub,
     runtime: Runtime,
     fetcher: Arc<Fetcher>,
+    charts: Arc<Charts>,
     world: World,
     states: RepoStates,
     repos: Trigger<Key>,
@@ -140,6 +142,7 @@ impl Gitops {
         hub: Hub,
         runtime: Runtime,
         fetcher: Fetcher,
+        charts: Charts,
         settings: Settings,
         trust: Option<Arc<str>>,
     ) -> Self {
@@ -154,6 +157,7 @@ impl Gitops {
             hub,
             runtime,
             fetcher: Arc::new(fetcher),
+            charts: Arc::new(charts),
             world: World::new(),
             states: RepoStates::default(),
             repos,
@@ -269,8 +273,8 @@ impl Gitops {
             keys(&world.git_repos.in_namespace(namespace))
         });
         let (client, world) = (self.hub.client(), self.world.clone());
-        let fetcher = Arc::clone(&self.fetcher);
-        let repos = Repos::new(client, world.clone(), fetcher, states, statuses);
+        let (fetcher, charts) = (Arc::clone(&self.fetcher), Arc::clone(&self.charts));
+        let repos = Repos::new(client, world.clone(), fetcher, charts, states, statuses);
         Controller::new(trigger, repos).at_start(move || Repos::keys(&world))
     }
 

@@ -1,7 +1,9 @@
 //! Reads the repositories of GitRepos, and writes their bundles.
 
 mod bundles;
+mod charts;
 mod fetch;
+mod helm;
 mod polls;
 mod source;
 mod state;
@@ -14,11 +16,13 @@ use std::time::Duration;
 use drover_api::fleet::go_duration;
 use drover_api::fleet::labels::REPO_NAME;
 use drover_api::fleet::{Bundle, GitRepo};
+use drover_charts::Charts;
 use drover_git::{Fetcher, schedule};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
 use kube::{Api, Client, ResourceExt as _};
 
+use self::charts::Downloads;
 use self::fetch::FetchError;
 use self::polls::Polls;
 use self::state::{Failure, States};
@@ -42,6 +46,7 @@ pub(crate) struct Repos {
     client: Client,
     world: World,
     fetcher: Arc<Fetcher>,
+    charts: Arc<Charts>,
     polls: Polls,
     writer: BundleWriter,
     states: States,
@@ -53,6 +58,7 @@ impl Repos {
         client: Client,
         world: World,
         fetcher: Arc<Fetcher>,
+        charts: Arc<Charts>,
         states: States,
         statuses: Trigger<Key>,
     ) -> Self {
@@ -65,6 +71,7 @@ impl Repos {
             client,
             world,
             fetcher,
+            charts,
             states,
             statuses,
         }
@@ -115,8 +122,15 @@ impl Repos {
         }
         self.states.reading(key);
         self.statuses.enqueue(key.clone());
-        let bundles =
-            fetch::bundles(&self.fetcher, &source, repo, &commit, self.writer.of(key)).await?;
+        let mut repo_at = repo.clone();
+        repo_at
+            .status
+            .get_or_insert_default()
+            .commit
+            .clone_from(&commit);
+        let downloads = Downloads::new(&self.client, &self.charts, repo);
+        let present = self.writer.of(key);
+        let bundles = fetch::bundles(&self.fetcher, &source, &repo_at, downloads, present).await?;
         self.writer.write(key, bundles).await?;
         self.states.read(key, repo, &commit);
         Ok(())

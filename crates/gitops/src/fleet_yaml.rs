@@ -2,7 +2,8 @@
 //!
 //! [`read_repository`] finds the bundles of a GitRepo in the files of a commit. A bundle can need
 //! charts that are not in the repository: the caller fetches [`BundleDraft::charts`], and
-//! [`BundleDraft::finish`] adds the files.
+//! [`BundleDraft::finish`] adds the files. [`read_folders`] reads bundles of a local folder, which have no
+//! GitRepo.
 
 mod bundle;
 mod charts;
@@ -11,16 +12,19 @@ mod encoding;
 mod error;
 mod glob;
 mod ignore;
+mod origin;
 mod scan;
 mod tree;
 mod values;
 
 pub use bundle::BundleDraft;
-pub use charts::{Chart, FetchedFiles, may_send_credential};
+pub use charts::{Chart, Dependency, FetchedFiles, may_send_credential};
 pub use document::{FleetYaml, FleetYamlError};
+pub use encoding::Compression;
 pub use error::ReadError;
-pub use glob::PatternError;
-pub use scan::read_repository;
+pub use glob::{PatternError, matches};
+pub use origin::Placement;
+pub use scan::{read_folders, read_repository};
 pub use tree::{Limits, Tree, TreeError};
 
 pub use crate::yaml::YamlError;

@@ -19,6 +19,7 @@ pub use merge::{merge_options, merge_values};
 pub use namespaces::{mapping_applies, mapping_selects_bundle, merge_selectors};
 pub use selector::{Selector, SelectorError};
 pub use templates::{TemplateError, Templates};
+pub use yaml_text::write as yaml_text;
 
 use crate::ids::deployment_id;
 

@@ -22,6 +22,7 @@ use drover_identity::administrators::Candidate;
 use drover_identity::{PasswordLogins, Passwords, administrators};
 
 use crate::wire;
+use drover_charts::ChartSettings;
 use drover_git::FetcherSettings;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 use std::path::PathBuf;
@@ -67,6 +68,7 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
     Ok(wire::ServerOptions {
         hub,
         hub_webhook: options.hub_webhook,
+        charts: chart_options(&git),
         git,
         demo,
         listen: options.listen,
@@ -107,6 +109,12 @@ fn git_options(hub: &HubOptions, cache: Option<PathBuf>) -> Result<FetcherSettin
         limits: drover_git::Limits::default(),
         max_workers: GIT_WORKERS,
     })
+}
+
+/// Returns the settings of the program that fetches charts, which is beside this program.
+fn chart_options(git: &FetcherSettings) -> ChartSettings {
+    let program = git.program.with_file_name("drover-render");
+    ChartSettings::new(program, git.cache_dir.join("charts"))
 }
 
 /// Returns the options of the simulated clusters. The data folder of the embedded hub contains

@@ -14,6 +14,7 @@ use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::notice::Notices;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{Audit, Destination, audited};
+use drover_charts::Charts;
 use drover_controllers::{Controllers, run_hub_access};
 use drover_fleet::Gitops;
 use drover_git::Fetcher;
@@ -187,8 +188,9 @@ fn git_hosting(
 /// Starts the controllers of Fleet's kinds. Returns the route for webhooks of git servers.
 fn gitops(base: &Base, options: &ServerOptions, trust: Option<Arc<str>>) -> Router {
     let fetcher = Fetcher::new(options.git.clone());
+    let charts = Charts::new(options.charts.clone());
     let (hub, runtime) = (base.hub.clone(), base.runtime.clone());
-    let gitops = Gitops::new(hub, runtime, fetcher, base.settings.clone(), trust);
+    let gitops = Gitops::new(hub, runtime, fetcher, charts, base.settings.clone(), trust);
     let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
     base.spawn(gitops.run());
     webhooks

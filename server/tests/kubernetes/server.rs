@@ -1,9 +1,10 @@
 //! A server for one test, on the hub of the test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drover_access::roles::{built_in_global_roles, built_in_role_templates};
+use drover_charts::ChartSettings;
 use drover_e2e::eventually;
 use drover_git::FetcherSettings;
 use drover_hub::lease::LeaseState;
@@ -63,6 +64,10 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
             limits: drover_git::Limits::default(),
             max_workers: 2,
         },
+        charts: ChartSettings::new(
+            Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render"),
+            hub.folder().join("charts"),
+        ),
         listen: "127.0.0.1:0".parse().unwrap(),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,

@@ -18,6 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-apiserver",
         &["drover-quantity", "drover-rbac", "drover-reconcile"],
     ),
+    ("drover-charts", &[]),
     ("drover-entropy", &[]),
     ("drover-fuzz-corpus", &[]),
     ("drover-git", &[]),
@@ -158,7 +159,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "drover-cli",
-        &["drover-api", "drover-entropy", "drover-tls"],
+        &[
+            "drover-api",
+            "drover-entropy",
+            "drover-gitops",
+            "drover-tls",
+        ],
     ),
     ("drover-tunnel", &["drover-access", "drover-api"]),
     (
@@ -183,6 +189,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-fleet",
         &[
             "drover-api",
+            "drover-charts",
             "drover-entropy",
             "drover-git",
             "drover-gitops",
@@ -228,6 +235,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-api",
             "drover-apiserver",
             "drover-audit",
+            "drover-charts",
             "drover-cli",
             "drover-controllers",
             "drover-entropy",

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use drover_api::fleet::{Bundle, GitRepo};
 use drover_git::{Fetcher, GitError, Reference, Source};
-use drover_gitops::fleet_yaml::{Limits, ReadError, Tree, TreeError, read_repository};
+use drover_gitops::fleet_yaml::{BundleDraft, Limits, ReadError, Tree, TreeError, read_repository};
 use kube::ResourceExt as _;
 use thiserror::Error;
 
 use super::bundles::BundleWriteError;
+use super::charts::{BundleCharts, DownloadError, Downloads};
 use super::source::SourceError;
 
 /// The reason why the bundles of a repository are not up to date.
@@ -24,11 +25,11 @@ pub(crate) enum FetchError {
     Tree(#[from] TreeError),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error(
-        "the bundle {bundle} uses a chart outside of the repository, which this version does not fetch: \
-         copy the chart into the repository"
-    )]
-    RemoteChart { bundle: String },
+    #[error("cannot fetch the charts of the bundle {bundle}")]
+    Charts {
+        bundle: String,
+        source: DownloadError,
+    },
     #[error("the server ends; it reads the repository after its next start")]
     Ended,
     #[error(transparent)]
@@ -48,30 +49,49 @@ impl FetchError {
     pub(super) fn is_content(&self) -> bool {
         matches!(
             self,
-            Self::Tree(_) | Self::Read(_) | Self::RemoteChart { .. } | Self::Write(_)
+            Self::Tree(_) | Self::Read(_) | Self::Charts { .. } | Self::Write(_)
         )
     }
 }
 
-/// Fetches a commit, and returns its bundles. `present` are the bundles of the GitRepo on the hub.
+/// Fetches the commit in the status of a GitRepo, and returns its bundles. `present` are the bundles of
+/// the GitRepo on the hub.
 pub(super) async fn bundles(
     fetcher: &Fetcher,
     source: &Source,
     repo: &GitRepo,
-    commit: &str,
+    mut downloads: Downloads<'_>,
     present: Vec<Arc<Bundle>>,
 ) -> Result<Vec<Bundle>, FetchError> {
+    let status = repo.status.as_ref();
+    let commit = status.map_or("", |status| &status.commit);
     let reference = Reference::Commit(commit.to_owned());
     // A bundle can use files outside of its folder, so all files are necessary.
     let checkout = fetcher.fetch(source, &reference, &[]).await?;
+    let mut repo = repo.clone();
+    repo.status.get_or_insert_default().commit = checkout.commit;
     let files = checkout.files.into_iter();
     let files: BTreeMap<String, Vec<u8>> =
         files.map(|(path, data)| (path, data.to_vec())).collect();
-    let mut repo = repo.clone();
-    repo.status.get_or_insert_default().commit = checkout.commit;
-    // Large repositories take several milliseconds.
-    let reading = tokio::task::spawn_blocking(move || read(&repo, files, &present));
-    reading
+    let drafts = blocking(move || read(&repo, files)).await?;
+    let mut complete = Vec::new();
+    for draft in drafts {
+        let fetched = downloads.fetch(&draft).await;
+        let fetched = fetched.map_err(|source| FetchError::Charts {
+            bundle: draft.name().to_owned(),
+            source,
+        })?;
+        complete.push((draft, fetched));
+    }
+    blocking(move || finish(complete, &present)).await
+}
+
+/// Runs a function that takes several milliseconds for large repositories.
+async fn blocking<T: Send + 'static>(
+    function: impl FnOnce() -> Result<Vec<T>, FetchError> + Send + 'static,
+) -> Result<Vec<T>, FetchError> {
+    let running = tokio::task::spawn_blocking(function);
+    running
         .await
         .unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -79,26 +99,22 @@ pub(super) async fn bundles(
         })
 }
 
-fn read(
-    repo: &GitRepo,
-    files: BTreeMap<String, Vec<u8>>,
-    present: &[Arc<Bundle>],
-) -> Result<Vec<Bundle>, FetchError> {
+fn read(repo: &GitRepo, files: BTreeMap<String, Vec<u8>>) -> Result<Vec<BundleDraft>, FetchError> {
     let limits = Limits::default();
     let tree = Tree::new(files, &limits)?;
-    let drafts = read_repository(repo, &tree, &limits)?;
-    let mut bundles = Vec::new();
-    for draft in drafts {
-        if !draft.charts().is_empty() {
-            return Err(FetchError::RemoteChart {
-                bundle: draft.name().to_owned(),
-            });
-        }
+    Ok(read_repository(repo, &tree, &limits)?)
+}
+
+fn finish(
+    drafts: Vec<(BundleDraft, BundleCharts)>,
+    present: &[Arc<Bundle>],
+) -> Result<Vec<Bundle>, FetchError> {
+    let finished = drafts.into_iter().map(|(draft, fetched)| {
         let previous = present
             .iter()
             .find(|bundle| bundle.name_any() == draft.name());
         let previous = previous.map_or(&[][..], |bundle| &bundle.spec.resources);
-        bundles.push(draft.finish(&BTreeMap::new(), previous)?);
-    }
-    Ok(bundles)
+        Ok(draft.finish(&fetched, previous)?)
+    });
+    finished.collect()
 }

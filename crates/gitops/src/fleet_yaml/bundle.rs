@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::fleet::{
-    Bundle, BundleResource, BundleTarget, GitRepo, GitTarget, HelmOptions, ImageScan, labels,
+    Bundle, BundleResource, BundleTarget, GitRepo, HelmOptions, ImageScan, labels,
 };
 
-use super::charts::{self, Chart, FetchedFiles};
+use super::charts::{self, Chart, Dependency, FetchedFiles};
 use super::document::FleetYaml;
-use super::encoding;
+use super::encoding::{self, Compression};
 use super::error::ReadError;
 use super::ignore::Ignored;
+use super::origin::{Origin, Placement, bundle_target, targets_or_default};
 use super::scan::OPTIONS_FILES;
 use super::tree::{Limits, Tree, base_name, join};
 use super::values::{MAX_VALUES_FILES, merge_values_files, values_files};
@@ -26,20 +27,21 @@ pub struct BundleDraft {
     /// Files that are not in the bundle, because their content is in the options.
     excluded: BTreeSet<String>,
     charts: Vec<Chart>,
+    compression: Compression,
 }
 
 impl BundleDraft {
     /// Reads the bundle of a folder. Returns nothing if the bundle has no files.
     pub(super) fn read(
-        repo: &GitRepo,
+        origin: &Origin<'_>,
         tree: &Tree,
         folder: &str,
         options_file: &str,
         path_name: &str,
     ) -> Result<Option<Self>, ReadError> {
         let yaml = options(tree, folder, options_file)?;
-        let image_scans = image_scans(repo, &yaml, path_name);
-        let (mut bundle, own_targets) = bundle(repo, yaml, path_name);
+        let image_scans = image_scans(origin.repo, &yaml, path_name);
+        let (mut bundle, own_targets) = bundle(origin, yaml, path_name);
         if values_files(&bundle).count() > MAX_VALUES_FILES {
             let folder = folder.to_owned();
             return Err(ReadError::ValuesFiles { folder });
@@ -73,7 +75,15 @@ impl BundleDraft {
             files,
             excluded,
             charts: wanted.into_iter().collect(),
+            compression: Compression::Large,
         }))
+    }
+
+    /// Changes which files [`Self::finish`] compresses.
+    #[must_use]
+    pub fn compressed(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
     }
 
     /// Returns the name of the bundle.
@@ -98,6 +108,12 @@ impl BundleDraft {
     #[must_use]
     pub fn charts(&self) -> &[Chart] {
         &self.charts
+    }
+
+    /// Returns the dependencies that the chart in a folder of the bundle lacks.
+    #[must_use]
+    pub fn missing_dependencies(&self, folder: &str) -> Vec<Dependency> {
+        charts::missing_dependencies(&self.files, folder)
     }
 
     /// Returns the files of the bundle, without the files of fetched charts.
@@ -134,7 +150,7 @@ impl BundleDraft {
             }
         }
         let mut bundle = self.bundle;
-        encoding::set_resources(&mut bundle, &files, previous)?;
+        encoding::set_resources(&mut bundle, &files, previous, self.compression)?;
         Ok(bundle)
     }
 }
@@ -158,7 +174,8 @@ fn options(tree: &Tree, folder: &str, file: &str) -> Result<FleetYaml, ReadError
 }
 
 /// Returns the bundle without files, and the number of targets from the fleet.yaml.
-fn bundle(repo: &GitRepo, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
+fn bundle(origin: &Origin<'_>, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
+    let repo = origin.repo;
     let mut bundle = Bundle {
         spec: yaml.spec,
         ..Bundle::default()
@@ -176,14 +193,17 @@ fn bundle(repo: &GitRepo, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
     let mut own_labels = repo.metadata.labels.clone().unwrap_or_default();
     own_labels.extend(yaml.labels);
     own_labels.remove(labels::HELM_OP_NAME);
-    // The repository cannot give the bundle another owner.
-    let repo_name = repo.metadata.name.clone().unwrap_or_default();
-    own_labels.insert(labels::REPO_NAME.to_owned(), repo_name);
+    if origin.is_repository() {
+        // The repository cannot give the bundle another owner.
+        let repo_name = repo.metadata.name.clone().unwrap_or_default();
+        own_labels.insert(labels::REPO_NAME.to_owned(), repo_name);
+    }
     let commit = repo.status.as_ref().map(|status| status.commit.clone());
     if let Some(commit) = commit.filter(|commit| !commit.is_empty()) {
         own_labels.insert(labels::COMMIT.to_owned(), commit);
     }
-    bundle.metadata.labels = Some(own_labels);
+    bundle.metadata.labels =
+        (origin.is_repository() || !own_labels.is_empty()).then_some(own_labels);
     bundle.metadata.annotations = (!yaml.annotations.is_empty()).then_some(yaml.annotations);
 
     let spec = &mut bundle.spec;
@@ -197,12 +217,18 @@ fn bundle(repo: &GitRepo, yaml: FleetYaml, path_name: &str) -> (Bundle, usize) {
         inherit_chart(helm, &mut spec.targets);
     }
     let own_targets = spec.targets.len();
-    let targets = yaml
-        .override_targets
-        .unwrap_or_else(|| targets_or_default(&repo.spec.targets));
-    spec.targets
-        .extend(targets.iter().cloned().map(bundle_target));
-    spec.target_restrictions.extend(targets);
+    if let Some(targets) = yaml.override_targets {
+        spec.targets
+            .extend(targets.iter().cloned().map(bundle_target));
+        spec.target_restrictions.extend(targets);
+    } else {
+        let Placement {
+            targets,
+            restrictions,
+        } = origin.placement().clone();
+        spec.targets.extend(targets);
+        spec.target_restrictions.extend(restrictions);
+    }
     apply_repo(repo, &mut bundle);
     (bundle, own_targets)
 }
@@ -251,28 +277,6 @@ fn apply_repo(repo: &GitRepo, bundle: &mut Bundle) {
         .filter(|drift| drift.enabled)
     {
         options.correct_drift = Some(drift);
-    }
-}
-
-fn targets_or_default(targets: &[GitTarget]) -> Vec<GitTarget> {
-    if !targets.is_empty() {
-        return targets.to_vec();
-    }
-    vec![GitTarget {
-        name: "default".to_owned(),
-        cluster_group: "default".to_owned(),
-        ..GitTarget::default()
-    }]
-}
-
-fn bundle_target(target: GitTarget) -> BundleTarget {
-    BundleTarget {
-        name: target.name,
-        cluster_name: target.cluster_name,
-        cluster_selector: target.cluster_selector,
-        cluster_group: target.cluster_group,
-        cluster_group_selector: target.cluster_group_selector,
-        ..BundleTarget::default()
     }
 }
 

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use drover_api::fleet::HelmOptions;
 use regex::Regex;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ReadError;
 use super::tree::{Tree, base_name, join};
 use crate::ids::sha256_hex;
 use crate::yaml;
+
+/// File of a chart with its name, version and dependencies.
+const CHART_FILE: &str = "Chart.yaml";
 
 /// Files that a caller fetched, by path. The paths are relative to the chart's folder, and include the
 /// files of the chart's dependencies.
@@ -29,7 +33,7 @@ pub enum Chart {
         /// Version or semver constraint.
         version: String,
     },
-    /// Dependencies of a chart in the repository. The files are `charts/…` and `Chart.lock`.
+    /// Dependencies of a chart in the repository. The files are the archives `charts/NAME-VERSION.tgz`.
     Dependencies {
         /// Folder of the chart in the bundle. Empty for the bundle's folder.
         folder: String,
@@ -113,36 +117,55 @@ fn is_url(chart: &str) -> bool {
         || is_scp
 }
 
+/// A dependency in a `Chart.yaml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Dependency {
+    /// Name of the chart.
+    pub name: String,
+    /// Version or semver constraint.
+    pub version: String,
+    /// URL of the repository. Empty for a chart in the folder `charts`.
+    pub repository: String,
+}
+
 /// Returns the charts in the files of a bundle whose dependencies are not complete.
 pub(super) fn dependencies(files: &BTreeMap<String, Vec<u8>>) -> Vec<Chart> {
     let charts = files
-        .iter()
-        .filter(|(path, _)| base_name(path) == "Chart.yaml");
+        .keys()
+        .filter(|path| base_name(path) == CHART_FILE)
+        .filter_map(|path| Some(path.strip_suffix(CHART_FILE)?.trim_end_matches('/')));
     charts
-        .filter_map(|(path, data)| {
-            let folder = path.strip_suffix("Chart.yaml")?.trim_end_matches('/');
-            let document = yaml::object(std::str::from_utf8(data).ok()?).ok()?;
-            let list = document.get("dependencies").and_then(Value::as_array)?;
-            let is_missing = list
-                .iter()
-                .filter_map(|it| it.get("name")?.as_str())
-                .any(|name| {
-                    let start = if folder.is_empty() {
-                        String::new()
-                    } else {
-                        format!("{folder}/")
-                    };
-                    let (chart, archive) = (
-                        format!("{start}charts/{name}/"),
-                        format!("{start}charts/{name}-"),
-                    );
-                    !files
-                        .keys()
-                        .any(|path| path.starts_with(&chart) || path.starts_with(&archive))
-                });
-            is_missing.then(|| Chart::Dependencies {
-                folder: folder.to_owned(),
-            })
+        .filter(|folder| !missing_dependencies(files, folder).is_empty())
+        .map(|folder| Chart::Dependencies {
+            folder: folder.to_owned(),
+        })
+        .collect()
+}
+
+/// Returns the dependencies of the chart in a folder that are not in the folder `charts`.
+pub(super) fn missing_dependencies(
+    files: &BTreeMap<String, Vec<u8>>,
+    folder: &str,
+) -> Vec<Dependency> {
+    let start = if folder.is_empty() {
+        String::new()
+    } else {
+        format!("{folder}/")
+    };
+    let document = files
+        .get(&format!("{start}{CHART_FILE}"))
+        .and_then(|data| yaml::object(std::str::from_utf8(data).ok()?).ok());
+    let list = document.as_ref().and_then(|it| it.get("dependencies"));
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|it| Dependency::deserialize(it).ok())
+        .filter(|dependency| !dependency.name.is_empty())
+        .filter(|dependency| {
+            let chart = format!("{start}charts/{}/", dependency.name);
+            let archive = format!("{start}charts/{}-", dependency.name);
+            !files
+                .keys()
+                .any(|path| path.starts_with(&chart) || path.starts_with(&archive))
         })
         .collect()
 }

@@ -89,7 +89,7 @@ fn whole<T: DeserializeOwned>(prefix: &str, map: &Map<String, Value>) -> Result<
 }
 
 /// Reads a field. A missing field and `null` are the default value.
-fn field<T: DeserializeOwned + Default>(
+pub(super) fn field<T: DeserializeOwned + Default>(
     map: &Map<String, Value>,
     name: &str,
 ) -> Result<T, FleetYamlError> {
@@ -122,7 +122,10 @@ fn decode<T: DeserializeOwned>(prefix: &str, value: &Value) -> Result<T, FleetYa
 }
 
 /// Removes a list of targets from the document and reads it.
-fn targets(map: &mut Map<String, Value>, list: &str) -> Result<Vec<BundleTarget>, FleetYamlError> {
+pub(super) fn targets(
+    map: &mut Map<String, Value>,
+    list: &str,
+) -> Result<Vec<BundleTarget>, FleetYamlError> {
     let items: Vec<Value> = field(map, list)?;
     map.remove(list);
     let read = |(index, item): (usize, &Value)| {

@@ -11,12 +11,26 @@ const COMPRESSED_FROM: usize = 1_000_000;
 /// Size of the JSON of Fleet around the metadata and the spec: the names of fields, and the status.
 const FRAME_SIZE: usize = 197;
 
-/// Writes files to a bundle. All files of a large bundle are compressed.
+/// The text files of a bundle that are compressed. Binary files are always compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// The files of bundles from 1 MB.
+    #[default]
+    Large,
+    /// The files of all bundles.
+    All,
+}
+
+/// Writes files to a bundle.
 pub(super) fn set_resources(
     bundle: &mut Bundle,
     files: &BTreeMap<String, Vec<u8>>,
     previous: &[BundleResource],
+    compression: Compression,
 ) -> Result<(), ContentError> {
+    if compression == Compression::All {
+        return encode(bundle, files, previous, true);
+    }
     encode(bundle, files, previous, false)?;
     if size(bundle) >= COMPRESSED_FROM {
         encode(bundle, files, previous, true)?;

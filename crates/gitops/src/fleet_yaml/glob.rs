@@ -7,8 +7,12 @@ use thiserror::Error;
 #[error("the pattern {0:?} is not valid: close each \"[\", and end no pattern with \"\\\"")]
 pub struct PatternError(String);
 
-/// Reports whether a name matches a pattern.
-pub(crate) fn matches(pattern: &str, name: &str) -> Result<bool, PatternError> {
+/// Reports whether a name matches a pattern. `*` matches no `/`.
+///
+/// # Errors
+///
+/// The pattern is not valid.
+pub fn matches(pattern: &str, name: &str) -> Result<bool, PatternError> {
     let parts = parse(pattern).ok_or_else(|| PatternError(pattern.to_owned()))?;
     let chars: Vec<char> = name.chars().collect();
     Ok(matches_parts(&parts, &chars))

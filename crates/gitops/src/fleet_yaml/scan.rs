@@ -7,6 +7,7 @@ use drover_api::fleet::GitRepo;
 use super::bundle::BundleDraft;
 use super::error::ReadError;
 use super::glob::{self, PatternError};
+use super::origin::{Origin, Placement};
 use super::tree::{Limits, Tree, TreeError, base_name, join};
 use crate::ids::bundle_name;
 
@@ -26,6 +27,26 @@ pub fn read_repository(
     tree: &Tree,
     limits: &Limits,
 ) -> Result<Vec<BundleDraft>, ReadError> {
+    read(&Origin::repository(repo), tree, limits)
+}
+
+/// Finds and reads the bundles in local folders, in the order of the folders. The bundles belong to no
+/// GitRepo: the name, labels and spec of `options` are the options of all bundles.
+///
+/// # Errors
+///
+/// As [`read_repository`].
+pub fn read_folders(
+    options: &GitRepo,
+    placement: &Placement,
+    tree: &Tree,
+    limits: &Limits,
+) -> Result<Vec<BundleDraft>, ReadError> {
+    read(&Origin::folders(options, placement), tree, limits)
+}
+
+fn read(origin: &Origin<'_>, tree: &Tree, limits: &Limits) -> Result<Vec<BundleDraft>, ReadError> {
+    let repo = origin.repo;
     let name = repo.metadata.name.as_deref().unwrap_or_default();
     let found = if repo.spec.bundles.is_empty() {
         let folders = folders(&repo.spec.paths, tree)?;
@@ -44,7 +65,7 @@ pub fn read_repository(
     let mut bytes = 0;
     for (folder, file) in found {
         let path_name = bundle_name(name, &folder, &file);
-        let Some(draft) = BundleDraft::read(repo, tree, &folder, &file, &path_name)? else {
+        let Some(draft) = BundleDraft::read(origin, tree, &folder, &file, &path_name)? else {
             continue;
         };
         bytes += draft.files().values().map(Vec::len).sum::<usize>();

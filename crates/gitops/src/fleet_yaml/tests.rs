@@ -392,3 +392,49 @@ fn repository_cannot_give_a_bundle_the_label_of_a_helm_op() {
     let labels = found[0].metadata.labels.as_ref().unwrap();
     assert!(!labels.contains_key(drover_api::fleet::labels::HELM_OP_NAME));
 }
+
+#[test]
+fn bundles_of_local_folders_have_the_placement_and_no_label_of_a_git_repo() {
+    let files = [
+        ("a/x.yaml", "a: 1"),
+        ("b/fleet.yaml", "labels: {app: b}\noverrideTargets: []"),
+        ("b/x.yaml", ""),
+    ];
+    let placement = Placement::parse(
+        b"targets: [{clusterName: one, defaultNamespace: shop}]\ntargetRestrictions: [{clusterName: one}]",
+    )
+    .unwrap();
+    let read = |placement: &Placement, compression| {
+        let options = repo(json!({ "paths": ["a", "b"], "serviceAccount": "deployer" }));
+        let drafts = read_folders(&options, placement, &tree(&files), &Limits::default()).unwrap();
+        let finished = drafts.into_iter().map(|draft| {
+            let draft = draft.compressed(compression);
+            draft.finish(&BTreeMap::new(), &[]).unwrap()
+        });
+        finished.collect::<Vec<_>>()
+    };
+    let found = read(&placement, Compression::Large);
+    assert_eq!(names(&found), ["repo-a", "repo-b"]);
+    let [first, second] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(first.metadata.labels, None);
+    assert_eq!(first.spec.options.service_account, "deployer");
+    assert_eq!(first.spec.targets, placement.targets);
+    assert_eq!(first.spec.target_restrictions, placement.restrictions);
+    assert_eq!(second.metadata.labels.as_ref().unwrap().len(), 1);
+    assert_eq!(second.spec.target_restrictions, []);
+    // Without a placement, a bundle has Fleet's default target.
+    let found = read(&Placement::default(), Compression::All);
+    assert_eq!(found[0].spec.targets[0].cluster_group, "default");
+    assert_eq!(found[0].spec.target_restrictions, []);
+    assert_eq!(found[0].spec.resources[0].encoding, "base64+gz");
+    for wrong in [
+        "targets: 1",
+        "[]",
+        "targets: [{helm: 1}]",
+        "targetRestrictions: {}",
+    ] {
+        assert!(Placement::parse(wrong.as_bytes()).is_err(), "{wrong}");
+    }
+}

@@ -10,8 +10,10 @@ use serde_json::Value;
 use crate::ids::go_json;
 use crate::yaml;
 
-/// Returns the YAML text of a value.
-pub(super) fn write(value: &Value) -> String {
+/// Returns the YAML text of a value. The text equals the output of Fleet's YAML library, except for long
+/// lines, which this function does not wrap.
+#[must_use]
+pub fn write(value: &Value) -> String {
     let mut text = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => write_object(&mut text, value, 0),

@@ -237,6 +237,7 @@ fn options(folder: &Path) -> ServerOptions {
             limits: drover_git::Limits::default(),
             max_workers: 1,
         },
+        charts: drover_charts::ChartSettings::new("drover-render", folder.join("charts")),
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,

@@ -1,0 +1,144 @@
+//! Fetches Helm charts from repositories and OCI registries.
+//!
+//! The program `drover-render` fetches and unpacks charts. Each chart has its own process with an empty
+//! home folder, a timeout, and limits of memory, CPU time and sizes, so that a hostile archive affects
+//! only the request for this archive. The process sends a password only to the repository, follows no
+//! redirect from https to http, and connects to no link-local address. The crate *never* parses an
+//! index, a response of a registry or an archive in the caller's process.
+
+mod process;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::Semaphore;
+
+pub use process::ProcessError;
+
+/// Settings of the processes.
+#[derive(Clone, Debug)]
+pub struct ChartSettings {
+    /// Path of the program `drover-render`.
+    pub program: PathBuf,
+    /// Folder for the temporary home folders of processes. The folder is created if necessary.
+    pub folder: PathBuf,
+    /// Time for a request, with the wait for the response.
+    pub timeout: Duration,
+    /// Maximum number of processes at the same time.
+    pub max_processes: usize,
+}
+
+impl ChartSettings {
+    /// Creates settings with the defaults for a server.
+    pub fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            folder: folder.into(),
+            timeout: Duration::from_mins(1),
+            max_processes: 2,
+        }
+    }
+}
+
+/// The form of a fetched chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// The files with their paths in the archive, which begin with the name of the chart.
+    #[default]
+    Archive,
+    /// The archive as one file with the name `NAME-VERSION.tgz`.
+    Packed,
+}
+
+/// A user name and a password for a repository.
+#[derive(Clone, Debug)]
+pub struct Credential {
+    /// The user name.
+    pub username: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+/// A chart in a repository or registry.
+#[derive(Clone, Debug, Default)]
+pub struct ChartRequest {
+    /// URL of a Helm repository (https). Empty if `chart` is a URL.
+    pub repo: String,
+    /// Name of the chart in the repository, or a URL of an archive (https) or of an OCI artifact (oci).
+    pub chart: String,
+    /// Version or semver constraint. Empty for the newest release.
+    pub version: String,
+    /// Credential for the host of `repo` or `chart`. No other host receives the credential, except the
+    /// token service of a registry in the same domain.
+    pub credential: Option<Credential>,
+    /// Certificate authorities in addition to the system's (PEM).
+    pub authorities: String,
+    /// True to accept each certificate.
+    pub insecure_skip_tls_verify: bool,
+    /// True for a registry without TLS.
+    pub plain_http: bool,
+    /// The form of the result.
+    pub layout: Layout,
+}
+
+/// A fetched chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchedChart {
+    /// Version of the chart.
+    pub version: String,
+    /// Files by path.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// The reason why a chart cannot be fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartError {
+    /// The process cannot be started, ended early, or sent an invalid response.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The process exceeded the timeout.
+    #[error("cannot fetch the chart: no result within {seconds} s", seconds = .0.as_secs())]
+    Timeout(Duration),
+    /// The repository, the archive or the request is wrong.
+    #[error("{0}")]
+    Rejected(String),
+}
+
+/// Fetches charts.
+#[derive(Debug)]
+pub struct Charts {
+    settings: ChartSettings,
+    slots: Semaphore,
+}
+
+impl Charts {
+    /// Creates a fetcher. Processes start on demand.
+    #[must_use]
+    pub fn new(settings: ChartSettings) -> Self {
+        Self {
+            slots: Semaphore::new(settings.max_processes.max(1)),
+            settings,
+        }
+    }
+
+    /// Fetches a chart. If the future is dropped, the process ends.
+    ///
+    /// # Errors
+    ///
+    /// The repository has no such chart, the chart violates a limit, or the process fails.
+    pub async fn fetch(&self, request: &ChartRequest) -> Result<FetchedChart, ChartError> {
+        let _slot = self
+            .slots
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
+        let timeout = self.settings.timeout;
+        let response = process::exchange(&self.settings, request);
+        match tokio::time::timeout(timeout, response).await {
+            Ok(response) => response,
+            Err(_) => Err(ChartError::Timeout(timeout)),
+        }
+    }
+}

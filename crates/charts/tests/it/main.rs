@@ -1,0 +1,50 @@
+//! Tests with the real program `drover-render`, and with local servers.
+//!
+//! The tests need the program `drover-render`: `cargo run -p xtask -- renderer`.
+
+#[cfg(test)]
+mod archive;
+#[cfg(test)]
+mod registries;
+#[cfg(test)]
+mod repositories;
+#[cfg(test)]
+mod site;
+
+#[cfg(test)]
+use std::time::Duration;
+
+#[cfg(test)]
+use drover_charts::{ChartSettings, Charts, Credential};
+
+/// Returns a fetcher with the program in the target folder.
+#[cfg(test)]
+fn fetcher() -> Charts {
+    fetcher_with_timeout(Duration::from_mins(1))
+}
+
+#[cfg(test)]
+fn fetcher_with_timeout(timeout: Duration) -> Charts {
+    let own = std::env::current_exe().unwrap();
+    let program = own.ancestors().nth(2).unwrap().join("drover-render");
+    assert!(program.exists(), "run: cargo run -p xtask -- renderer");
+    let folder = std::env::temp_dir().join("drover-charts-tests");
+    Charts::new(ChartSettings {
+        timeout,
+        ..ChartSettings::new(program, folder)
+    })
+}
+
+#[cfg(test)]
+fn credential() -> Credential {
+    Credential {
+        username: "u".to_owned(),
+        password: "secret".into(),
+    }
+}
+
+/// Returns the header `Authorization` of the credential.
+#[cfg(test)]
+fn basic() -> String {
+    "Basic dTpzZWNyZXQ=".to_owned()
+}

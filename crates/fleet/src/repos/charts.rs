@@ -1,0 +1,243 @@
+//! Fetches the charts of bundles that are not in the repository.
+
+use std::collections::BTreeMap;
+
+use drover_api::fleet::GitRepo;
+use drover_charts::{ChartError, ChartRequest, Charts, Layout};
+use drover_gitops::fleet_yaml::{BundleDraft, Chart, Dependency, FetchedFiles};
+use kube::Client;
+use thiserror::Error;
+
+use super::helm::{HelmAccess, HelmError};
+
+/// Maximum number of charts of a GitRepo.
+const MAX_CHARTS: usize = 200;
+/// Maximum size of the unpacked charts of a GitRepo, in bytes.
+const MAX_BYTES: usize = 128 << 20;
+/// Scheme of OCI registries.
+const OCI: &str = "oci://";
+
+/// The reason why the charts of a bundle are missing.
+#[derive(Debug, Error)]
+pub(crate) enum DownloadError {
+    #[error(transparent)]
+    Helm(#[from] HelmError),
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    #[error(
+        "the chart {0:?} has an address of another type than https or oci: copy the chart into the \
+         repository"
+    )]
+    Address(String),
+    #[error(
+        "the dependency {name} of the chart in {folder:?} has the repository {repository:?}, which is no \
+         address with https or oci: copy the dependency into the folder charts"
+    )]
+    Dependency {
+        name: String,
+        folder: String,
+        repository: String,
+    },
+    #[error("the GitRepo uses more than {MAX_CHARTS} charts: use several GitRepos")]
+    Count,
+    #[error("the charts of the GitRepo have more than {MAX_BYTES} bytes: use several GitRepos")]
+    Bytes,
+}
+
+/// The fetched files of a bundle, by chart.
+pub(super) type BundleCharts = BTreeMap<Chart, FetchedFiles>;
+
+/// Address, version and folder of a fetched chart. The folder selects the credential.
+type Fetched = (String, String, String, String);
+
+/// The downloads for one commit of a GitRepo.
+pub(super) struct Downloads<'a> {
+    client: &'a Client,
+    charts: &'a Charts,
+    repo: &'a GitRepo,
+    access: Option<HelmAccess>,
+    fetched: BTreeMap<Fetched, FetchedFiles>,
+    bytes: usize,
+}
+
+impl<'a> Downloads<'a> {
+    pub(super) fn new(client: &'a Client, charts: &'a Charts, repo: &'a GitRepo) -> Self {
+        Self {
+            client,
+            charts,
+            repo,
+            access: None,
+            fetched: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Fetches the charts of a bundle.
+    pub(super) async fn fetch(
+        &mut self,
+        draft: &BundleDraft,
+    ) -> Result<BundleCharts, DownloadError> {
+        let mut found = BundleCharts::new();
+        for chart in draft.charts() {
+            let files = match chart {
+                Chart::Remote {
+                    repo,
+                    chart,
+                    version,
+                    ..
+                } => {
+                    let (repo, chart) = address(repo, chart)?;
+                    let layout = Layout::Archive;
+                    Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?
+                }
+                Chart::Dependencies { folder } => {
+                    Box::pin(self.dependencies(draft, folder)).await?
+                }
+            };
+            found.insert(chart.clone(), files);
+        }
+        Ok(found)
+    }
+
+    async fn dependencies(
+        &mut self,
+        draft: &BundleDraft,
+        folder: &str,
+    ) -> Result<FetchedFiles, DownloadError> {
+        let mut found = FetchedFiles::new();
+        for dependency in draft.missing_dependencies(folder) {
+            let (repo, chart) = dependency_address(folder, &dependency)?;
+            let (version, layout) = (&dependency.version, Layout::Packed);
+            let files =
+                Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?;
+            let files = files.into_iter();
+            found.extend(files.map(|(name, data)| (format!("charts/{name}"), data)));
+        }
+        Ok(found)
+    }
+
+    /// Returns the files of a chart. Equal charts of a GitRepo are fetched once for each folder.
+    async fn files(
+        &mut self,
+        folder: &str,
+        repo: &str,
+        chart: &str,
+        version: &str,
+        layout: Layout,
+    ) -> Result<FetchedFiles, DownloadError> {
+        let key = (
+            repo.to_owned(),
+            chart.to_owned(),
+            format!("{layout:?} {version}"),
+            folder.to_owned(),
+        );
+        if let Some(files) = self.fetched.get(&key) {
+            return Ok(files.clone());
+        }
+        if self.fetched.len() == MAX_CHARTS {
+            return Err(DownloadError::Count);
+        }
+        let access = match &mut self.access {
+            Some(access) => access,
+            none => none.insert(HelmAccess::read(self.client, self.repo).await?),
+        };
+        let request = ChartRequest {
+            layout,
+            ..access.request(folder, repo, chart, version)?
+        };
+        let files = self.charts.fetch(&request).await?.files;
+        self.bytes += files.values().map(Vec::len).sum::<usize>();
+        if self.bytes > MAX_BYTES {
+            return Err(DownloadError::Bytes);
+        }
+        self.fetched.insert(key, files.clone());
+        Ok(files)
+    }
+}
+
+/// Returns the repository and the chart of a request.
+fn address(repo: &str, chart: &str) -> Result<(String, String), DownloadError> {
+    if repo.starts_with(OCI) {
+        // As in Fleet, the address of a registry contains the name of the chart.
+        return Ok((String::new(), repo.to_owned()));
+    }
+    let address = if repo.is_empty() { chart } else { repo };
+    if is_http(address) || repo.is_empty() && chart.starts_with(OCI) {
+        return Ok((repo.to_owned(), chart.to_owned()));
+    }
+    Err(DownloadError::Address(address.to_owned()))
+}
+
+/// Returns the repository and the chart of the request for a dependency.
+fn dependency_address(
+    folder: &str,
+    dependency: &Dependency,
+) -> Result<(String, String), DownloadError> {
+    let Dependency {
+        name, repository, ..
+    } = dependency;
+    if repository.starts_with(OCI) {
+        let chart = format!("{}/{name}", repository.trim_end_matches('/'));
+        return Ok((String::new(), chart));
+    }
+    if is_http(repository) {
+        return Ok((repository.clone(), name.clone()));
+    }
+    Err(DownloadError::Dependency {
+        name: name.clone(),
+        folder: folder.to_owned(),
+        repository: repository.clone(),
+    })
+}
+
+fn is_http(address: &str) -> bool {
+    address.starts_with("https://") || address.starts_with("http://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_and_oci_addresses_are_fetched() {
+        let found = |repo: &str, chart: &str| address(repo, chart).ok();
+        let pair = |repo: &str, chart: &str| Some((repo.to_owned(), chart.to_owned()));
+        let repo = "https://charts.example";
+        assert_eq!(found(repo, "web"), pair(repo, "web"));
+        assert_eq!(found("", "https://x/a.tgz"), pair("", "https://x/a.tgz"));
+        assert_eq!(found("", "oci://x/a"), pair("", "oci://x/a"));
+        assert_eq!(found("oci://x/a", "ignored"), pair("", "oci://x/a"));
+        for (repo, chart) in [
+            ("", "git::https://x/a"),
+            ("", "github.com/a/b"),
+            ("", "file:///etc/passwd"),
+            ("file:///etc", "passwd"),
+            ("@alias", "web"),
+        ] {
+            assert_eq!(found(repo, chart), None, "{repo} {chart}");
+        }
+    }
+
+    #[test]
+    fn dependencies_in_local_folders_are_rejected() {
+        let found = |repository: &str| {
+            let dependency = Dependency {
+                name: "db".to_owned(),
+                repository: repository.to_owned(),
+                ..Dependency::default()
+            };
+            dependency_address("web", &dependency).map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            found("oci://x/y/"),
+            Ok((String::new(), "oci://x/y/db".to_owned()))
+        );
+        assert!(found("https://x").is_ok());
+        for local in ["", "file://../db", "@alias", "alias:x"] {
+            assert!(
+                found(local).unwrap_err().contains("folder charts"),
+                "{local}"
+            );
+        }
+    }
+}

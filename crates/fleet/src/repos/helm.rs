@@ -1,0 +1,308 @@
+//! The settings and credentials of a GitRepo for Helm repositories.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_api::fleet::GitRepo;
+use drover_charts::{ChartRequest, Credential};
+use drover_gitops::fleet_yaml::{PatternError, matches, may_send_credential};
+use drover_hub::{HubError, call};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, ResourceExt as _};
+use secrecy::SecretString;
+use serde::Deserialize;
+use thiserror::Error;
+
+/// Entry of the Secret `spec.helmSecretNameForPaths`.
+const PATHS: &str = "secrets-path.yaml";
+
+/// The reason why a GitRepo has no usable settings for Helm repositories.
+#[derive(Debug, Error)]
+pub(crate) enum HelmError {
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    #[error("{field}: the Secret {name} does not exist in the namespace of the GitRepo")]
+    NoSecret { field: &'static str, name: String },
+    #[error("{field}: the entry {entry} of the Secret {name} is missing or not valid")]
+    Entry {
+        field: &'static str,
+        name: String,
+        entry: &'static str,
+    },
+    #[error("spec.helmRepoURLRegex: {0}")]
+    Regex(String),
+    #[error("spec.helmSecretNameForPaths: {0}")]
+    Pattern(#[from] PatternError),
+    #[error("spec.caBundle: the value is not PEM text")]
+    CaBundle,
+}
+
+/// The settings for Helm repositories of one folder.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    credential: Option<Credential>,
+    authorities: String,
+    insecure_skip_tls_verify: bool,
+    plain_http: bool,
+}
+
+/// The format of an entry in [`PATHS`], as in Fleet.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PathSettings {
+    username: String,
+    password: String,
+    /// PEM in base64.
+    ca_bundle: String,
+    insecure_skip_verify: bool,
+    #[serde(rename = "basicHTTP")]
+    basic_http: bool,
+}
+
+/// The settings of a GitRepo for Helm repositories.
+#[derive(Debug)]
+pub(super) struct HelmAccess {
+    regex: String,
+    all: Settings,
+    /// Settings by path or pattern, in the order of the paths.
+    paths: BTreeMap<String, Settings>,
+}
+
+impl HelmAccess {
+    /// Reads the settings and Secrets of a GitRepo.
+    pub(super) async fn read(client: &Client, repo: &GitRepo) -> Result<Self, HelmError> {
+        let spec = &repo.spec;
+        let mut all = Settings {
+            insecure_skip_tls_verify: spec.insecure_skip_tls_verify,
+            ..Settings::default()
+        };
+        if let Some(bundle) = &spec.ca_bundle {
+            all.authorities =
+                String::from_utf8(bundle.0.clone()).map_err(|_| HelmError::CaBundle)?;
+        }
+        let secrets =
+            Api::<Secret>::namespaced(client.clone(), &repo.namespace().unwrap_or_default());
+        let secret = async |field, name: &str| {
+            let found = call("read a Helm credential", secrets.get_opt(name)).await?;
+            found
+                .map(|secret| secret.data.unwrap_or_default())
+                .ok_or_else(|| HelmError::NoSecret {
+                    field,
+                    name: name.to_owned(),
+                })
+        };
+        let mut paths = BTreeMap::new();
+        if !spec.helm_secret_name_for_paths.is_empty() {
+            let name = &spec.helm_secret_name_for_paths;
+            let data = secret("spec.helmSecretNameForPaths", name).await?;
+            paths = by_path(name, &data, &all)?;
+        } else if !spec.helm_secret_name.is_empty() {
+            let name = &spec.helm_secret_name;
+            let data = secret("spec.helmSecretName", name).await?;
+            all = with_secret(all, name, &data)?;
+        }
+        Ok(Self {
+            regex: spec.helm_repo_url_regex.clone(),
+            all,
+            paths,
+        })
+    }
+
+    /// Returns the request for a chart of a bundle's folder.
+    pub(super) fn request(
+        &self,
+        folder: &str,
+        repo: &str,
+        chart: &str,
+        version: &str,
+    ) -> Result<ChartRequest, HelmError> {
+        let settings = self.settings(folder)?;
+        let may_send = may_send_credential(&self.regex, repo, chart)
+            .map_err(|error| HelmError::Regex(error.to_string()))?;
+        let credential = settings.credential.clone().filter(|_| may_send);
+        Ok(ChartRequest {
+            repo: repo.to_owned(),
+            chart: chart.to_owned(),
+            version: version.to_owned(),
+            credential,
+            authorities: settings.authorities.clone(),
+            insecure_skip_tls_verify: settings.insecure_skip_tls_verify,
+            plain_http: settings.plain_http,
+            ..ChartRequest::default()
+        })
+    }
+
+    fn settings(&self, folder: &str) -> Result<&Settings, HelmError> {
+        if let Some(found) = self.paths.get(folder) {
+            return Ok(found);
+        }
+        for (pattern, settings) in &self.paths {
+            if matches(pattern, folder)? {
+                return Ok(settings);
+            }
+        }
+        Ok(&self.all)
+    }
+}
+
+/// Adds the Secret `spec.helmSecretName`.
+fn with_secret(
+    mut settings: Settings,
+    name: &str,
+    data: &BTreeMap<String, ByteString>,
+) -> Result<Settings, HelmError> {
+    let text = |entry: &'static str| match data.get(entry) {
+        None => Ok(None),
+        Some(bytes) => match String::from_utf8(bytes.0.clone()) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(invalid("spec.helmSecretName", name, entry)),
+        },
+    };
+    let flag = |entry| Ok::<_, HelmError>(text(entry)?.is_some_and(|text| is_true(&text)));
+    settings.credential = match (text("username")?, text("password")?) {
+        (Some(username), Some(password)) => Some(Credential {
+            username,
+            password: SecretString::from(password),
+        }),
+        (None, None) => None,
+        (Some(_), None) => return Err(invalid("spec.helmSecretName", name, "password")),
+        (None, Some(_)) => return Err(invalid("spec.helmSecretName", name, "username")),
+    };
+    if let Some(authorities) = text("cacerts")? {
+        settings.authorities = authorities;
+    }
+    settings.insecure_skip_tls_verify |= flag("insecureSkipVerify")?;
+    settings.plain_http = flag("basicHTTP")?;
+    Ok(settings)
+}
+
+/// Reads the Secret `spec.helmSecretNameForPaths`.
+fn by_path(
+    name: &str,
+    data: &BTreeMap<String, ByteString>,
+    all: &Settings,
+) -> Result<BTreeMap<String, Settings>, HelmError> {
+    let wrong = || invalid("spec.helmSecretNameForPaths", name, PATHS);
+    let bytes = data.get(PATHS).ok_or_else(wrong)?;
+    let text = std::str::from_utf8(&bytes.0).map_err(|_| wrong())?;
+    // The error of the parser can contain a password.
+    let entries: BTreeMap<String, PathSettings> =
+        serde_saphyr::from_str(text).map_err(|_| wrong())?;
+    let settings = |(path, entry): (String, PathSettings)| {
+        let authorities = STANDARD.decode(&entry.ca_bundle).map_err(|_| wrong())?;
+        let authorities = String::from_utf8(authorities).map_err(|_| wrong())?;
+        let is_complete = !entry.username.is_empty() && !entry.password.is_empty();
+        let credential = is_complete.then(|| Credential {
+            username: entry.username,
+            password: SecretString::from(entry.password),
+        });
+        let settings = Settings {
+            credential,
+            authorities: if authorities.is_empty() {
+                all.authorities.clone()
+            } else {
+                authorities
+            },
+            insecure_skip_tls_verify: all.insecure_skip_tls_verify || entry.insecure_skip_verify,
+            plain_http: entry.basic_http,
+        };
+        Ok((path.trim_matches('/').to_owned(), settings))
+    };
+    entries.into_iter().map(settings).collect()
+}
+
+fn invalid(field: &'static str, name: &str, entry: &'static str) -> HelmError {
+    HelmError::Entry {
+        field,
+        name: name.to_owned(),
+        entry,
+    }
+}
+
+/// Reads a flag as Go's `strconv.ParseBool`. Another text is false, because the flags weaken TLS.
+fn is_true(text: &str) -> bool {
+    matches!(text, "1" | "t" | "T" | "TRUE" | "true" | "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(entries: &[(&str, &str)]) -> BTreeMap<String, ByteString> {
+        let entries = entries.iter();
+        let data = entries.map(|(key, text)| ((*key).to_owned(), ByteString((*text).into())));
+        data.collect()
+    }
+
+    fn username(access: &HelmAccess, folder: &str, repo: &str) -> Option<String> {
+        let request = access.request(folder, repo, "chart", "1").unwrap();
+        request.credential.map(|credential| credential.username)
+    }
+
+    #[test]
+    fn credential_is_sent_only_to_repositories_that_match_the_expression() {
+        let secret = data(&[("username", "u"), ("password", "p"), ("cacerts", "PEM")]);
+        let all = with_secret(Settings::default(), "helm", &secret).unwrap();
+        let mut access = HelmAccess {
+            regex: "https://charts\\.example/".to_owned(),
+            all,
+            paths: BTreeMap::new(),
+        };
+        let found = username(&access, "a", "https://charts.example/x");
+        assert_eq!(found.as_deref(), Some("u"));
+        for other in [
+            "https://evil.example/https://charts.example/",
+            "https://charts.example.evil/",
+        ] {
+            assert_eq!(username(&access, "a", other), None, "{other}");
+            let request = access.request("a", other, "c", "").unwrap();
+            assert_eq!(request.authorities, "PEM");
+        }
+        access.regex.clear();
+        assert_eq!(username(&access, "a", "https://charts.example/x"), None);
+        access.regex = "(".to_owned();
+        assert!(access.request("a", "r", "c", "").is_err());
+    }
+
+    #[test]
+    fn credentials_by_path_apply_to_the_path_or_the_first_matching_pattern() {
+        let text = "apps/web: {username: web, password: p, basicHTTP: true}\n\
+                    apps/*: {username: apps, password: p, caBundle: UEVN}\n\
+                    half: {username: half}\n";
+        let paths = by_path("s", &data(&[(PATHS, text)]), &Settings::default()).unwrap();
+        let access = HelmAccess {
+            regex: ".*".to_owned(),
+            all: Settings::default(),
+            paths,
+        };
+        for (folder, expected) in [
+            ("apps/web", Some("web")),
+            ("apps/db", Some("apps")),
+            ("apps/db/x", None),
+            ("half", None),
+            ("", None),
+        ] {
+            let found = username(&access, folder, "https://charts.example");
+            assert_eq!(found.as_deref(), expected, "{folder}");
+        }
+        assert!(access.request("apps/web", "r", "c", "").unwrap().plain_http);
+        let request = access.request("apps/db", "r", "c", "").unwrap();
+        assert_eq!(request.authorities, "PEM");
+        for wrong in ["apps: 1", "[", "a: {caBundle: '!'}"] {
+            let wrong = by_path("s", &data(&[(PATHS, wrong)]), &Settings::default());
+            assert!(wrong.is_err());
+        }
+    }
+
+    #[test]
+    fn incomplete_secrets_are_rejected_and_unclear_flags_are_false() {
+        for half in [&[("username", "u")][..], &[("password", "p")]] {
+            assert!(with_secret(Settings::default(), "helm", &data(half)).is_err());
+        }
+        let flags = data(&[("insecureSkipVerify", "yes"), ("basicHTTP", "true")]);
+        let settings = with_secret(Settings::default(), "helm", &flags).unwrap();
+        assert!(!settings.insecure_skip_tls_verify && settings.plain_http);
+    }
+}
