@@ -4,6 +4,7 @@ mod access;
 mod audit;
 mod clusters;
 mod connection;
+mod fleet;
 mod people;
 mod providers;
 mod roles;
@@ -14,6 +15,7 @@ pub use access::*;
 pub use audit::*;
 pub use clusters::*;
 pub use connection::*;
+pub use fleet::*;
 pub use people::*;
 pub use providers::*;
 pub use roles::*;
@@ -37,6 +39,8 @@ pub enum ClientCommand {
     Role(RoleArgs),
     /// Manage projects: sets of namespaces with members and quotas
     Project(ProjectArgs),
+    /// Deploy local folders with Fleet's Bundles
+    Fleet(FleetArgs),
     /// Create, list and revoke API tokens
     Token(TokenArgs),
     /// Manage users (for administrators)

@@ -4,6 +4,7 @@ mod access;
 mod audit;
 mod clusters;
 mod credential;
+mod fleet;
 mod login;
 mod projects;
 mod providers;
@@ -45,6 +46,7 @@ pub async fn run(
         ClientCommand::Access(args) => access::run(&args, environment).await,
         ClientCommand::Role(args) => roles::run(&args, environment).await,
         ClientCommand::Project(args) => projects::run(&args, environment).await,
+        ClientCommand::Fleet(args) => fleet::run(&args, environment).await,
         ClientCommand::Token(args) => tokens::run(&args, environment).await,
         ClientCommand::User(args) => users::run(&args, environment).await,
         ClientCommand::Provider(args) => providers::run(&args, environment).await,

@@ -1,5 +1,8 @@
 //! Tests of the git repositories of a server, with the real program git as client.
 
+mod apply;
+mod charts;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -11,6 +14,7 @@ use drover_e2e::eventually;
 use drover_git_hosting::{InitialCommit, Repositories};
 use drover_server::demo::DemoFolder;
 use drover_server::wire::DemoOptions;
+use k8s_openapi::ByteString;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -355,6 +359,34 @@ async fn define_git_repo(server: &Server) {
             "{error}"
         );
     }
+}
+
+/// Creates a GitRepo for a repository of the server, and the Secret `git` with the token.
+async fn create_git_repo(server: &Server, token: &str, repository: &str, spec: Value) {
+    let namespace = "fleet-default";
+    let secret = json!({
+        "metadata": { "name": "git" }, "type": "kubernetes.io/basic-auth",
+        "stringData": { "username": "git", "password": token },
+    });
+    let secrets: Api<Secret> = Api::namespaced(server.hub.client(), namespace);
+    let params = PostParams::default();
+    let secret = serde_json::from_value(secret).unwrap();
+    let created = eventually("the namespace of GitRepos", SOON, async || {
+        match secrets.create(&params, &secret).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            created => created.map(drop),
+        }
+    });
+    created.await.unwrap();
+    let mut repo: GitRepo = serde_json::from_value(json!({ "spec": spec })).unwrap();
+    repo.metadata.name = Some(repository.to_owned());
+    repo.spec.repo = format!("{}/git/{repository}.git", server.url);
+    repo.spec.branch = "main".to_owned();
+    repo.spec.client_secret_name = "git".to_owned();
+    repo.spec.polling_interval = Some("2s".to_owned());
+    repo.spec.ca_bundle = Some(ByteString(server.trust.clone().into_bytes()));
+    let repos: Api<GitRepo> = Api::namespaced(server.hub.client(), namespace);
+    repos.create(&params, &repo).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,227 @@
+//! Implements `drover fleet`.
+
+mod commit;
+mod folder;
+mod hub;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use drover_api::fleet::labels::{COMMIT, REPO_NAME};
+use drover_api::fleet::{Bundle, BundlePath, CorrectDrift, GitRepo};
+use drover_gitops::fleet_yaml::{Compression, Limits, Placement, ReadError, Tree, read_folders};
+use drover_gitops::targeting::yaml_text;
+
+use self::folder::LocalFiles;
+use crate::args::{FleetApply, FleetArgs, FleetCommand};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::table::printable;
+use crate::terminal::{notice, print};
+
+/// Maximum size of a targets file, in bytes.
+const MAX_TARGETS_BYTES: u64 = 1 << 20;
+
+/// Runs a subcommand of `drover fleet`.
+pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(), Failure> {
+    let FleetCommand::Apply(apply) = &args.command;
+    let root = std::env::current_dir().map_err(|source| Failure::Read {
+        path: ".".to_owned(),
+        source,
+    })?;
+    let bundles = bundles(apply, &root)?;
+    match &apply.output {
+        Some(file) => write(file, &yaml(&bundles)?),
+        None => {
+            let client = environment.client(&args.connection)?;
+            hub::apply(&client, &apply.namespace, bundles).await
+        }
+    }
+}
+
+/// Reads the Bundles of the folders below `root`.
+fn bundles(args: &FleetApply, root: &Path) -> Result<Vec<Bundle>, Failure> {
+    if let Some((flag, advice)) = args.rejected.first() {
+        return Err(Failure::Usage(format!(
+            "drover does not support the flag {flag} of Fleet; {advice}"
+        )));
+    }
+    let options = options(args, root)?;
+    let placement = match &args.options.targets_file {
+        Some(file) => placement(file)?,
+        None => Placement::default(),
+    };
+    let limits = Limits::default();
+    let mut local = LocalFiles::open(root, &limits)?;
+    if args.scan.driven_scan {
+        for bundle in &options.spec.bundles {
+            local.add(&bundle.base, &bundle.options)?;
+        }
+    } else if options.spec.paths.is_empty() {
+        local.add("", "")?;
+    } else {
+        for path in &options.spec.paths {
+            local.add(path, "")?;
+        }
+    }
+    for (path, reason) in local.skipped() {
+        notice(&format!("Skipped {}: {reason}.", printable(path)));
+    }
+    let other =
+        |error: &dyn std::fmt::Display| Failure::Other(format!("cannot read the bundles: {error}"));
+    let tree = Tree::new(local.into_files(), &limits).map_err(|error| other(&error))?;
+    let drafts = match read_folders(&options, &placement, &tree, &limits) {
+        Ok(drafts) => drafts,
+        Err(ReadError::NoBundles { paths }) => {
+            return Err(Failure::Other(format!(
+                "no files to deploy in the paths {paths:?}: correct PATH"
+            )));
+        }
+        Err(error) => return Err(other(&error)),
+    };
+    let compression = if args.options.compress {
+        Compression::All
+    } else {
+        Compression::Large
+    };
+    let mut bundles = Vec::new();
+    for draft in drafts {
+        if !draft.charts().is_empty() {
+            return Err(Failure::Other(format!(
+                "the bundle {} uses a chart outside of its folder, which this command does not \
+                 download: copy the chart into the folder, or use a GitRepo",
+                draft.name()
+            )));
+        }
+        if !draft.image_scans().is_empty() {
+            notice(&format!("Ignored the imageScans of {}.", draft.name()));
+        }
+        let draft = draft.compressed(compression);
+        let bundle = draft.finish(&BTreeMap::new(), &[]);
+        bundles.push(bundle.map_err(|error| other(&error))?);
+    }
+    Ok(bundles)
+}
+
+/// Returns the flags as the options of a GitRepo.
+fn options(args: &FleetApply, root: &Path) -> Result<GitRepo, Failure> {
+    let flags = &args.options;
+    let mut repo = GitRepo::default();
+    repo.metadata.name = Some(args.name.clone());
+    repo.metadata.namespace = Some(args.namespace.clone());
+    let labels: BTreeMap<String, String> = flags.labels.iter().cloned().collect();
+    if labels.contains_key(REPO_NAME) {
+        return Err(Failure::Usage(format!(
+            "cannot set the label {REPO_NAME}: the server deletes bundles of a GitRepo that does not \
+             exist; remove the label"
+        )));
+    }
+    repo.metadata.labels = Some(labels);
+    let commit = flags.commit.clone().filter(|commit| !commit.is_empty());
+    if let Some(commit) = commit.or_else(|| commit::current(root)) {
+        let labels = repo.metadata.labels.get_or_insert_default();
+        labels.insert(COMMIT.to_owned(), commit);
+    }
+    let spec = &mut repo.spec;
+    let paths = args.paths.iter().map(|path| relative(path, root));
+    let paths = paths.collect::<Result<Vec<String>, Failure>>()?;
+    if args.scan.driven_scan {
+        spec.bundles = driven(&paths, &args.scan.driven_scan_separator)?;
+    } else {
+        spec.paths = paths;
+    }
+    spec.service_account.clone_from(&flags.service_account);
+    spec.target_namespace.clone_from(&flags.target_namespace);
+    spec.paused = flags.paused;
+    spec.force_sync_generation = flags.sync_generation;
+    spec.keep_resources = flags.keep_resources;
+    spec.delete_namespace = flags.delete_namespace;
+    spec.correct_drift = Some(CorrectDrift {
+        enabled: flags.correct_drift,
+        force: flags.correct_drift_force,
+        keep_fail_history: flags.correct_drift_keep_fail_history,
+    });
+    Ok(repo)
+}
+
+/// Returns a path relative to the current folder.
+fn relative(path: &str, root: &Path) -> Result<String, Failure> {
+    let relative = if Path::new(path).is_absolute() {
+        Path::new(path)
+            .strip_prefix(root)
+            .ok()
+            .and_then(Path::to_str)
+    } else {
+        Some(path)
+    };
+    relative.map(str::to_owned).ok_or_else(|| {
+        Failure::Usage(format!(
+            "cannot read {path:?}: the folder is not below the current folder; change the current \
+             folder"
+        ))
+    })
+}
+
+fn driven(paths: &[String], separator: &str) -> Result<Vec<BundlePath>, Failure> {
+    if separator.is_empty() {
+        return Err(Failure::Usage(
+            "--driven-scan-sep is empty; use a character".to_owned(),
+        ));
+    }
+    let root = [".".to_owned()];
+    let paths = if paths.is_empty() { &root } else { paths };
+    let entry = |path: &String| {
+        let (base, options) = path.split_once(separator).unwrap_or((path, ""));
+        if options.contains(separator) {
+            return Err(Failure::Usage(format!(
+                "cannot use the path {path:?}: write FOLDER or FOLDER{separator}FILE"
+            )));
+        }
+        Ok(BundlePath {
+            base: base.to_owned(),
+            options: options.to_owned(),
+        })
+    };
+    paths.iter().map(entry).collect()
+}
+
+fn placement(file: &Path) -> Result<Placement, Failure> {
+    let path = file.display().to_string();
+    let data = folder::read_file(file, MAX_TARGETS_BYTES).map_err(|source| Failure::Read {
+        path: path.clone(),
+        source,
+    })?;
+    Placement::parse(&data)
+        .map_err(|error| Failure::Other(format!("cannot read the targets file {path}: {error}")))
+}
+
+/// Returns the YAML documents of Bundles.
+fn yaml(bundles: &[Bundle]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for bundle in bundles {
+        let value = serde_json::to_value(bundle)
+            .map_err(|error| Failure::Other(format!("cannot encode a bundle: {error}")))?;
+        if !text.is_empty() {
+            text.push_str("---\n");
+        }
+        text.push_str(&yaml_text(&value));
+    }
+    Ok(text)
+}
+
+/// Writes text to a file, or to standard output.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    if file == Path::new("-") {
+        return Ok(print(text)?);
+    }
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let created = folder.map_or(Ok(()), std::fs::create_dir_all);
+    let written = created.and_then(|()| std::fs::write(file, text));
+    written.map_err(|error| {
+        let file = file.display();
+        Failure::Other(format!("cannot write {file}: {error}"))
+    })
+}
+
+#[cfg(test)]
+mod tests;
