@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use drover_api::fleet::{Bundle, BundleDeployment};
+use drover_api::fleet::{Bundle, BundleDeployment, TargetCustomizationMode};
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_e2e::eventually;
 use drover_git_hosting::{InitialCommit, Repositories};
@@ -231,6 +231,8 @@ async fn printed_bundles_equal_the_bundles_of_a_git_repo_and_do_not_replace_them
         let values = bundle_values(&bundle);
         clear_bundle_values(&mut bundle);
         bundle.spec.values_hash = values.hash;
+        // The hub sets this default.
+        bundle.spec.target_customization_mode = TargetCustomizationMode::FirstMatch;
         assert_eq!(bundle.spec, stored.spec);
     }
     let refused = local.apply(&["shop", "shop"]).await;

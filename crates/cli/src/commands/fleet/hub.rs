@@ -237,6 +237,11 @@ fn merged(present: &Value, wanted: &Value) -> Value {
             merged[field] = value.clone();
         }
     }
+    // The hub sets this default. Without it, each run would update the Bundle.
+    let (mode, default) = ("targetCustomizationMode", "FirstMatch");
+    if present["spec"][mode] == default && wanted["spec"][mode].is_null() {
+        merged["spec"][mode] = default.into();
+    }
     merged
 }
 
@@ -261,7 +266,7 @@ mod tests {
         let present = json!({
             "metadata": { "name": "shop", "uid": "u", "resourceVersion": "5", "finalizers": ["f"],
                           "labels": { "old": "1" }, "annotations": { "old": "1" } },
-            "spec": { "paused": true }, "status": { "x": 1 },
+            "spec": { "paused": true, "targetCustomizationMode": "FirstMatch" }, "status": { "x": 1 },
         });
         let wanted = json!({
             "metadata": { "name": "shop", "labels": { "new": "1" } }, "spec": { "resources": [] },
@@ -269,7 +274,7 @@ mod tests {
         let expected = json!({
             "metadata": { "name": "shop", "uid": "u", "resourceVersion": "5", "finalizers": ["f"],
                           "labels": { "new": "1" } },
-            "spec": { "resources": [] }, "status": { "x": 1 },
+            "spec": { "resources": [], "targetCustomizationMode": "FirstMatch" }, "status": { "x": 1 },
         });
         let merged = merged(&present, &wanted);
         assert_eq!(merged, expected);
