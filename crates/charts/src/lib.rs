@@ -129,11 +129,8 @@ impl Charts {
     ///
     /// The repository has no such chart, the chart violates a limit, or the process fails.
     pub async fn fetch(&self, request: &ChartRequest) -> Result<FetchedChart, ChartError> {
-        let _slot = self
-            .slots
-            .acquire()
-            .await
-            .expect("the semaphore is never closed");
+        // The semaphore is never closed.
+        let _slot = self.slots.acquire().await;
         let timeout = self.settings.timeout;
         let response = process::exchange(&self.settings, request);
         match tokio::time::timeout(timeout, response).await {

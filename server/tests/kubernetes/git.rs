@@ -381,8 +381,8 @@ async fn create_git_repo(server: &Server, token: &str, repository: &str, spec: V
     let mut repo: GitRepo = serde_json::from_value(json!({ "spec": spec })).unwrap();
     repo.metadata.name = Some(repository.to_owned());
     repo.spec.repo = format!("{}/git/{repository}.git", server.url);
-    repo.spec.branch = "main".to_owned();
-    repo.spec.client_secret_name = "git".to_owned();
+    "main".clone_into(&mut repo.spec.branch);
+    "git".clone_into(&mut repo.spec.client_secret_name);
     repo.spec.polling_interval = Some("2s".to_owned());
     repo.spec.ca_bundle = Some(ByteString(server.trust.clone().into_bytes()));
     let repos: Api<GitRepo> = Api::namespaced(server.hub.client(), namespace);

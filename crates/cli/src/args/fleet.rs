@@ -131,10 +131,6 @@ pub struct ScanFlags {
 }
 
 /// Flags of `fleet apply` that `drover fleet apply` does not support.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each field is an independent flag of the command line"
-)]
 #[derive(Clone, Debug, Default, Args)]
 pub struct RejectedFlags {
     /// Not supported

@@ -30,13 +30,11 @@ pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(
         source,
     })?;
     let bundles = bundles(apply, &root)?;
-    match &apply.output {
-        Some(file) => write(file, &yaml(&bundles)?),
-        None => {
-            let client = environment.client(&args.connection)?;
-            hub::apply(&client, &apply.namespace, bundles).await
-        }
+    if let Some(file) = &apply.output {
+        return write(file, &yaml(&bundles)?);
     }
+    let client = environment.client(&args.connection)?;
+    hub::apply(&client, &apply.namespace, bundles).await
 }
 
 /// Reads the Bundles of the folders below `root`.

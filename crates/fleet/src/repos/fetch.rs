@@ -76,12 +76,12 @@ pub(super) async fn bundles(
     let drafts = blocking(move || read(&repo, files)).await?;
     let mut complete = Vec::new();
     for draft in drafts {
-        let fetched = downloads.fetch(&draft).await;
-        let fetched = fetched.map_err(|source| FetchError::Charts {
+        let charts = downloads.fetch(&draft).await;
+        let charts = charts.map_err(|source| FetchError::Charts {
             bundle: draft.name().to_owned(),
             source,
         })?;
-        complete.push((draft, fetched));
+        complete.push((draft, charts));
     }
     blocking(move || finish(complete, &present)).await
 }

@@ -211,12 +211,14 @@ fn normalized(folder: &str, path: &str, shown: &str) -> Result<String, Failure> 
     for segment in folder.split('/').chain(path.split('/')) {
         match segment {
             "" | "." => {}
-            ".." if segments.pop().is_none() => {
-                return Err(Failure::Usage(format!(
-                    "cannot read {shown:?}: the path leaves the current folder; change the current folder"
-                )));
+            ".." => {
+                segments.pop().ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "cannot read {shown:?}: the path leaves the current folder; change the current \
+                         folder"
+                    ))
+                })?;
             }
-            ".." => {}
             _ => segments.push(segment),
         }
     }
