@@ -50,9 +50,9 @@ async fn registry(versions: &[&str], token_service: Option<&str>) -> Site {
             chart("web", version),
         );
         let descriptor = |kind: &str, data: &[u8]| {
-            let (digest, size) = (sha256(data), data.len());
+            let (digest, bytes) = (sha256(data), data.len());
             format!(
-                r#"{{"mediaType":"application/vnd.cncf.helm.{kind}","digest":"{digest}","size":{size}}}"#
+                r#"{{"mediaType":"application/vnd.cncf.helm.{kind}","digest":"{digest}","size":{bytes}}}"#
             )
         };
         let manifest = format!(

@@ -8,12 +8,11 @@ use crate::{basic, credential, fetcher, fetcher_with_timeout};
 
 /// Returns the index of a repository with the versions of the chart `web`.
 fn index(entries: &[(&str, &str)]) -> String {
-    let mut text = "apiVersion: v1\nentries:\n  web:\n".to_owned();
-    for (version, url) in entries {
-        text +=
-            &format!("  - {{apiVersion: v2, name: web, version: {version}, urls: [\"{url}\"]}}\n");
-    }
-    text
+    let versions = entries.iter().map(|(version, url)| {
+        format!("  - {{apiVersion: v2, name: web, version: {version}, urls: [\"{url}\"]}}\n")
+    });
+    let start = "apiVersion: v1\nentries:\n  web:\n".to_owned();
+    std::iter::once(start).chain(versions).collect()
 }
 
 /// Starts a repository with the versions 1.0.0, 1.2.3 and 2.0.0 of the chart `web`.
