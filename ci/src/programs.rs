@@ -254,6 +254,14 @@ fn start(program: &Program, selection: &Selection) -> io::Result<bool> {
         }
         return Ok(first.status()?.success());
     }
+    if selection.is_repeated {
+        let mut text = Vec::new();
+        let passed = repeat::run(first, command, &mut text);
+        let mut out = io::stdout().lock();
+        out.write_all(title.as_bytes())?;
+        out.write_all(&text)?;
+        return passed;
+    }
     let output = first.output()?;
     let mut out = io::stdout().lock();
     out.write_all(title.as_bytes())?;

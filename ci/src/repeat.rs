@@ -1,6 +1,6 @@
-//! Repeats single failed tests of programs that need real servers.
+//! Repeats single failed tests.
 //!
-//! Several suites share the machine. A test can fail because a real server was slow. The runner
+//! Several suites share the machine. A test can fail because a server or the disk was slow. The runner
 //! repeats such a test alone, after all other tests of its program. A test that then passes is
 //! unstable: the end of the run names it, and the run does not fail.
 

@@ -187,7 +187,7 @@ pub const SUITES: &[Suite] = &[
             warm: 180,
             cold: 260,
         },
-        command: "\"$DROVER_CI\" tests --jobs 2 --lib --bins --test it",
+        command: "\"$DROVER_CI\" tests --jobs 2 --repeat --lib --bins --test it",
         ..TESTS
     },
     Suite {

@@ -192,17 +192,30 @@ impl Connected {
     }
 }
 
+/// Names a timeout. The operating system reports a timeout as an operation that would block.
+fn named(error: io::Error, timeout: Duration) -> io::Error {
+    if error.kind() != io::ErrorKind::WouldBlock {
+        return error;
+    }
+    let reason = format!("no data for {} s; try again later", timeout.as_secs());
+    io::Error::new(io::ErrorKind::TimedOut, reason)
+}
+
 impl Read for Connected {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(self.timeout()?))?;
-        self.stream.read(buffer)
+        let timeout = self.timeout()?;
+        self.stream.set_read_timeout(Some(timeout))?;
+        let read = self.stream.read(buffer);
+        read.map_err(|error| named(error, timeout))
     }
 }
 
 impl Write for Connected {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.timeout()?))?;
-        self.stream.write(buffer)
+        let timeout = self.timeout()?;
+        self.stream.set_write_timeout(Some(timeout))?;
+        let written = self.stream.write(buffer);
+        written.map_err(|error| named(error, timeout))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -23,7 +23,8 @@ impl std::ops::Deref for TestFetcher {
 /// Returns the limits of tests.
 pub(crate) fn limits() -> Limits {
     Limits {
-        wall_time: Duration::from_secs(30),
+        // Other tests on the machine can delay a transfer by more than 30 s.
+        wall_time: Duration::from_mins(2),
         cpu_time: Duration::from_secs(30),
         ..Limits::default()
     }
