@@ -59,7 +59,15 @@ const EXEMPTIONS: Exemptions = Exemptions {
         ),
         (
             "get apps/deployments fleet-controller everywhere",
-            "users create objects of Fleet in any namespace",
+            "Fleet's namespace can be absent, so the chart cannot have a Role in it",
+        ),
+        (
+            "get apps/deployments gitjob everywhere",
+            "Fleet's namespace can be absent, so the chart cannot have a Role in it",
+        ),
+        (
+            "get apps/deployments helmops everywhere",
+            "Fleet's namespace can be absent, so the chart cannot have a Role in it",
         ),
         (
             "create serviceaccounts/token drover-agent everywhere",
