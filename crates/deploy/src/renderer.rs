@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_render_process::Process;
 use futures::future::BoxFuture;
 use parking_lot::Mutex as SyncMutex;
 use serde_json::Value;
@@ -20,11 +21,8 @@ use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 
 use cache::Cache;
-use process::Process;
-pub use process::ProcessError;
-pub use protocol::{
-    FetchRequest, Fetched, LookupRequest, RenderRequest, Rendered, RenderedHook, RenderedObject,
-};
+pub use drover_render_process::ProcessError;
+pub use protocol::{LookupRequest, RenderRequest, Rendered, RenderedHook, RenderedObject};
 use protocol::{Request, Response};
 
 use crate::source::PatchRequest;
@@ -45,7 +43,7 @@ pub struct Settings {
     pub memory_bytes: u64,
     /// Maximum size of the cached results, in bytes.
     pub cache_bytes: usize,
-    /// Environment variables of the program, for example for an HTTP proxy.
+    /// Environment variables of the program.
     pub environment: Vec<(String, String)>,
 }
 
@@ -143,16 +141,6 @@ impl Renderer {
         Ok(rendered)
     }
 
-    /// Downloads a chart from a repository or registry.
-    pub async fn fetch(&self, request: &FetchRequest) -> Result<Fetched, RenderError> {
-        let request = Request {
-            fetch: Some(request),
-            ..self.request()
-        };
-        let response = self.send(&request, &NoLookup).await?;
-        response.fetched.ok_or_else(no_result)
-    }
-
     /// Applies the patch of an overlay.
     pub async fn patch(&self, request: &PatchRequest) -> Result<Value, RenderError> {
         let patch = protocol::Patch {
@@ -201,7 +189,7 @@ impl Renderer {
         let (process, response) = if let Some(reused) = reused {
             reused
         } else {
-            let mut process = Process::start(&self.settings)?;
+            let mut process = process::start(&self.settings)?;
             let response = self.exchange(&mut process, request, lookup).await?;
             (process, response)
         };
@@ -224,7 +212,7 @@ impl Renderer {
         lookup: &dyn Lookup,
     ) -> Result<Response, RenderError> {
         let timeout = self.settings.timeout;
-        let exchange = process.exchange(request, lookup);
+        let exchange = process::exchange(process, request, lookup);
         match tokio::time::timeout(timeout + GRACE, exchange).await {
             Ok(response) => Ok(response?),
             Err(_) => Err(RenderError::Timeout(timeout)),

@@ -368,10 +368,11 @@ impl Reconciler for Bundles {
 
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, BundleError> {
         let Some(bundle) = self.world.bundles.get(key) else {
-            if exists("find a Bundle", &self.api(key), &key.name).await? {
+            let present = self.present(key);
+            if !present.is_empty() && exists("find a Bundle", &self.api(key), &key.name).await? {
                 return Ok(Action::requeue(UNREADABLE));
             }
-            for deployment in self.present(key).values() {
+            for deployment in present.values() {
                 self.deployments.delete(deployment).await?;
             }
             self.forget(key);

@@ -7,9 +7,7 @@ use drover_api::fleet::labels::HELM_OP_NAME;
 use drover_api::fleet::{Bundle, BundleDeployment, HelmOp, HelmOpStatus};
 use drover_gitops::helm_op::{HelmOpError, bundle};
 use drover_gitops::policy::Refusal;
-use drover_gitops::states::{
-    Aggregate, DeploymentState, ready_condition, resources, set_condition,
-};
+use drover_gitops::states::{ready_condition, set_condition};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
 use kube::{Api, Client, ResourceExt as _};
@@ -18,6 +16,7 @@ use thiserror::Error;
 use crate::limits;
 use crate::mirror::Key;
 use crate::repos::{BundleWriteError, BundleWriter};
+use crate::rollups::{write_deployments, write_error};
 use crate::world::{World, bundle_of};
 use crate::writes::{UNREADABLE, exists, now, write_status};
 
@@ -105,24 +104,13 @@ impl HelmOps {
     /// Returns the bundle of a HelmOp.
     fn bundle(&self, key: &Key, helm_op: &HelmOp) -> Result<Bundle, NotAccepted> {
         let resolved = limits::of(&self.world, &key.namespace).helm_op(helm_op)?;
-        let bundle = bundle(helm_op, &resolved)?;
-        let present = self.world.bundles.get(key);
-        if present.is_some_and(|present| owner(&present).as_ref() != Some(key)) {
-            return Err(NotAccepted::Occupied(key.name.clone()));
-        }
-        Ok(bundle)
+        Ok(bundle(helm_op, &resolved)?)
     }
 
     fn status(&self, key: &Key, helm_op: &HelmOp, error: Option<&NotAccepted>) -> HelmOpStatus {
         let mut status = helm_op.status.clone().unwrap_or_default();
         let deployments = self.deployments(key);
-        let mut aggregate = Aggregate::default();
-        for deployment in &deployments {
-            let uid = deployment.uid().unwrap_or_default();
-            aggregate.set(&uid, DeploymentState::of(deployment));
-        }
-        aggregate.write_status(&mut status.base);
-        status.base.resources = resources(deployments.iter().map(|it| &**it));
+        let aggregate = write_deployments(&mut status.base, &deployments);
         let now = now();
         let (accepted, reason, cause) = match error {
             None => {
@@ -132,9 +120,7 @@ impl HelmOps {
             }
             Some(error) => {
                 let message = error.to_string();
-                "ErrApplied".clone_into(&mut status.base.display.state);
-                status.base.display.message.clone_from(&message);
-                status.base.display.error = true;
+                write_error(&mut status.base, "ErrApplied", &message);
                 ("False", error.reason(), message)
             }
         };

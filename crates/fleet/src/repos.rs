@@ -177,12 +177,15 @@ impl Reconciler for Repos {
             }
             Some(_) => Ok(Action::await_change()),
             None => {
-                let repos = Api::<GitRepo>::namespaced(self.client.clone(), &key.namespace);
-                if exists("find a GitRepo", &repos, &key.name).await? {
+                let (bundles, client) = (self.writer.of(key), self.client.clone());
+                let repos = Api::<GitRepo>::namespaced(client, &key.namespace);
+                if !bundles.is_empty() && exists("find a GitRepo", &repos, &key.name).await? {
                     return Ok(Action::requeue(UNREADABLE));
                 }
                 self.states.forget(key);
-                self.writer.delete_all(key).await?;
+                for bundle in bundles {
+                    self.writer.delete(&bundle).await?;
+                }
                 Ok(Action::await_change())
             }
         }

@@ -1,12 +1,16 @@
-//! Writes the status of Fleet Clusters and ClusterGroups, which sums up the bundle deployments.
+//! Sums up bundle deployments, and writes the status of Fleet Clusters and ClusterGroups.
 
 use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
+use drover_api::fleet::status::StatusBase;
 use drover_api::fleet::{BundleDeployment, ClusterGroup, FleetCluster, FleetClusterStatus};
-use drover_gitops::states::{Aggregate, DeploymentState, GroupAggregate, ready_condition};
+use drover_gitops::states::{
+    Aggregate, DeploymentState, GroupAggregate, ready_condition, resources,
+};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clusters::namespace_of;
@@ -78,6 +82,28 @@ impl Reconciler for ClusterStatuses {
         }
         Ok(Action::requeue(OFFLINE_CHECK))
     }
+}
+
+/// Writes the roll-up of the bundle deployments of a GitRepo or HelmOp, without conditions.
+pub(crate) fn write_deployments(
+    status: &mut StatusBase,
+    deployments: &[Arc<BundleDeployment>],
+) -> Aggregate {
+    let mut aggregate = Aggregate::default();
+    for deployment in deployments {
+        let uid = deployment.uid().unwrap_or_default();
+        aggregate.set(&uid, DeploymentState::of(deployment));
+    }
+    aggregate.write_status(status);
+    status.resources = resources(deployments.iter().map(|deployment| &**deployment));
+    aggregate
+}
+
+/// Writes an error of a GitRepo or HelmOp to the texts for lists.
+pub(crate) fn write_error(status: &mut StatusBase, state: &str, message: &str) {
+    state.clone_into(&mut status.display.state);
+    message.clone_into(&mut status.display.message);
+    status.display.error = true;
 }
 
 /// The controller of ClusterGroup statuses. The key is the namespace and name of a ClusterGroup.

@@ -25,7 +25,7 @@ pub use error::ReadError;
 pub use glob::{PatternError, matches};
 pub use origin::Placement;
 pub use scan::{read_folders, read_repository};
-pub use tree::{Limits, Tree, TreeError};
+pub use tree::{Limits, Tree, TreeError, join};
 
 pub use crate::yaml::YamlError;
 

@@ -18,8 +18,9 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-apiserver",
         &["drover-quantity", "drover-rbac", "drover-reconcile"],
     ),
-    ("drover-charts", &[]),
+    ("drover-charts", &["drover-render-process"]),
     ("drover-entropy", &[]),
+    ("drover-render-process", &[]),
     ("drover-fuzz-corpus", &[]),
     ("drover-git", &[]),
     ("drover-gitops", &["drover-api"]),
@@ -59,6 +60,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-apply",
             "drover-gitops",
             "drover-quantity",
+            "drover-render-process",
         ],
     ),
     (

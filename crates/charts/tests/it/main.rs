@@ -2,28 +2,25 @@
 //!
 //! The tests need the program `drover-render`: `cargo run -p xtask -- renderer`.
 
-#[cfg(test)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helper functions of tests fail by a panic"
+)]
+
 mod archive;
-#[cfg(test)]
 mod registries;
-#[cfg(test)]
 mod repositories;
-#[cfg(test)]
 mod site;
 
-#[cfg(test)]
 use std::time::Duration;
 
-#[cfg(test)]
 use drover_charts::{ChartSettings, Charts, Credential};
 
 /// Returns a fetcher with the program in the target folder.
-#[cfg(test)]
 fn fetcher() -> Charts {
     fetcher_with_timeout(Duration::from_mins(1))
 }
 
-#[cfg(test)]
 fn fetcher_with_timeout(timeout: Duration) -> Charts {
     let own = std::env::current_exe().unwrap();
     let program = own.ancestors().nth(2).unwrap().join("drover-render");
@@ -35,7 +32,6 @@ fn fetcher_with_timeout(timeout: Duration) -> Charts {
     })
 }
 
-#[cfg(test)]
 fn credential() -> Credential {
     Credential {
         username: "u".to_owned(),
@@ -44,7 +40,6 @@ fn credential() -> Credential {
 }
 
 /// Returns the header `Authorization` of the credential.
-#[cfg(test)]
 fn basic() -> String {
     "Basic dTpzZWNyZXQ=".to_owned()
 }

@@ -16,6 +16,7 @@ use crate::cluster::{Cluster, ClusterError};
 use crate::names::label_value;
 use crate::object::{Object, ObjectKey};
 use crate::release::Stored;
+use crate::signature::annotation as annotation_of;
 
 /// Label of copies, with Fleet's name. The value is the bundle deployment that wrote the copy last.
 const COPY: &str = "fleet.cattle.io/bundledeployment";
@@ -138,11 +139,9 @@ fn recorded<'a>(
     namespace: &str,
     stored: impl IntoIterator<Item = &'a Stored>,
 ) -> BTreeSet<ObjectKey> {
-    let pointer = format!("/metadata/annotations/{}", ANNOTATION.replace('/', "~1"));
     let mut keys = BTreeSet::new();
     for stored in stored {
-        let names = stored.release.chart.pointer(&pointer);
-        let names = names.and_then(Value::as_str).unwrap_or_default();
+        let names = annotation_of(&stored.release, ANNOTATION).unwrap_or_default();
         let names = names.split(',').filter_map(|name| name.split_once('/'));
         let names = names.filter(|(kind, _)| matches!(*kind, "Secret" | "ConfigMap"));
         keys.extend(names.map(|(kind, name)| key(kind, name, namespace)));

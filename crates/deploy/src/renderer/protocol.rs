@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::cache::RequestDigest;
@@ -72,57 +71,6 @@ fn encode_files<S: Serializer>(files: &Files, serializer: S) -> Result<S::Ok, S:
             .iter()
             .map(|(name, content)| (name, STANDARD.encode(content))),
     )
-}
-
-fn decode_files<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Files, D::Error> {
-    let encoded = BTreeMap::<String, String>::deserialize(deserializer)?;
-    let decoded = encoded
-        .into_iter()
-        .map(|(name, text)| Ok((name, STANDARD.decode(text)?)));
-    decoded
-        .collect::<Result<_, base64::DecodeError>>()
-        .map_err(D::Error::custom)
-}
-
-/// A chart in a repository or registry.
-#[derive(Clone, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FetchRequest {
-    /// Name of the chart in the repository, or a URL (https or oci).
-    pub chart: String,
-    /// URL of the repository.
-    pub repo: String,
-    /// Version or semver constraint. Empty for the newest version.
-    pub version: String,
-    /// User name for the repository.
-    pub username: String,
-    /// Password for the repository.
-    pub password: String,
-    /// Certificate authorities of the repository (PEM). Empty for the system's authorities.
-    pub ca: String,
-    /// True to accept each certificate.
-    pub insecure_skip_tls_verify: bool,
-    /// True for a registry without TLS.
-    pub plain_http: bool,
-}
-
-impl std::fmt::Debug for FetchRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FetchRequest")
-            .field("chart", &self.chart)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A downloaded chart.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Fetched {
-    /// Version of the chart.
-    pub version: String,
-    /// Files of the chart.
-    #[serde(deserialize_with = "decode_files")]
-    pub files: Files,
 }
 
 /// A call of the template function `lookup`.
@@ -196,8 +144,6 @@ pub(super) struct Request<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) render: Option<&'a RenderRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) fetch: Option<&'a FetchRequest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<Patch<'a>>,
 }
 
@@ -214,7 +160,6 @@ pub(super) struct Response {
     /// True if the process ends after the response.
     pub(super) exiting: bool,
     pub(super) rendered: Option<Rendered>,
-    pub(super) fetched: Option<Fetched>,
     pub(super) patched: Option<Value>,
     pub(super) lookup: Option<LookupRequest>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use drover_api::fleet::Bundle;
-use drover_api::fleet::labels::{REPO_NAME, SECRET_TYPE_BUNDLE_VALUES};
+use drover_api::fleet::labels::{HELM_OP_NAME, REPO_NAME, SECRET_TYPE_BUNDLE_VALUES};
 use drover_gitops::ids::{bundle_values, clear_bundle_values};
 use drover_hub::HubError;
 use k8s_openapi::api::core::v1::Secret;
@@ -54,14 +54,6 @@ impl BundleWriter {
             if !names.contains(&bundle.name_any()) {
                 self.delete(&bundle).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// Deletes all bundles of a deleted GitRepo.
-    pub(super) async fn delete_all(&self, repo: &Key) -> Result<(), HubError> {
-        for bundle in self.of(repo) {
-            self.delete(&bundle).await?;
         }
         Ok(())
     }
@@ -132,9 +124,11 @@ impl BundleWriter {
 /// Checks that a present bundle belongs to the owner of the new bundle, and is not being deleted.
 fn check(present: &Bundle, bundle: &Bundle) -> Result<(), BundleWriteError> {
     let key = Key::of(present);
-    let is_helm_op = |bundle: &Bundle| bundle.spec.helm_op_options.is_some();
-    let name = |bundle: &Bundle| bundle.labels().get(REPO_NAME).cloned();
-    if name(present) != name(bundle) || is_helm_op(present) != is_helm_op(bundle) {
+    let owner = |bundle: &Bundle| {
+        let names = [REPO_NAME, HELM_OP_NAME].map(|name| bundle.labels().get(name).cloned());
+        (names, bundle.spec.helm_op_options.is_some())
+    };
+    if owner(present) != owner(bundle) {
         return Err(BundleWriteError::OtherOwner(key));
     }
     if present.metadata.deletion_timestamp.is_some() {

@@ -4,19 +4,18 @@ use std::time::Duration;
 
 use drover_api::fleet::{BundleDeployment, FleetCondition, GitRepo, GitRepoStatus};
 use drover_gitops::policy::Refusal;
-use drover_gitops::states::{
-    Aggregate, DeploymentState, ready_condition, resources, set_condition,
-};
+use drover_gitops::states::{Aggregate, ready_condition, set_condition};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::{Api, Client, ResourceExt as _};
+use kube::{Api, Client};
 use std::sync::Arc;
 
 use super::owner;
 use super::state::{RepoState, States};
 use crate::mirror::Key;
+use crate::rollups::{write_deployments, write_error};
 use crate::world::World;
 use crate::writes::{now, write_status};
 
@@ -36,13 +35,7 @@ impl RepoStatuses {
         let state = self.states.get(key);
         let mut status = repo.status.clone().unwrap_or_default();
         let deployments = self.deployments(key);
-        let mut aggregate = Aggregate::default();
-        for deployment in &deployments {
-            let uid = deployment.uid().unwrap_or_default();
-            aggregate.set(&uid, DeploymentState::of(deployment));
-        }
-        aggregate.write_status(&mut status.base);
-        status.base.resources = resources(deployments.iter().map(|deployment| &**deployment));
+        let aggregate = write_deployments(&mut status.base, &deployments);
         if let Some(commit) = &state.commit {
             status.commit.clone_from(commit);
         }
@@ -60,14 +53,9 @@ impl RepoStatuses {
             _ => "Current",
         };
         job.clone_into(&mut status.git_job_status);
-        if let Some(refusal) = &state.refusal {
-            "GitError".clone_into(&mut status.base.display.state);
-            status.base.display.message.clone_from(refusal);
-            status.base.display.error = true;
-        } else if let Some(failure) = &state.failure {
-            "GitError".clone_into(&mut status.base.display.state);
-            status.base.display.message.clone_from(&failure.message);
-            status.base.display.error = true;
+        let failure = state.failure.as_ref().map(|failure| &failure.message);
+        if let Some(error) = state.refusal.as_ref().or(failure) {
+            write_error(&mut status.base, "GitError", error);
         } else if state.is_reading {
             "GitUpdating".clone_into(&mut status.base.display.state);
         }

@@ -150,8 +150,12 @@ pub(super) fn is_in(path: &str, folder: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Joins a path to a folder. Returns an error if the result leaves the repository.
-pub(super) fn join(folder: &str, path: &str) -> Result<String, TreeError> {
+/// Joins a path to a folder.
+///
+/// # Errors
+///
+/// The result leaves the repository.
+pub fn join(folder: &str, path: &str) -> Result<String, TreeError> {
     let mut segments: Vec<&str> = Vec::new();
     for segment in folder.split('/').chain(path.split('/')) {
         match segment {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use drover_gitops::fleet_yaml::{FleetYaml, Limits};
+use drover_gitops::fleet_yaml::{FleetYaml, Limits, join};
 
 use crate::failure::Failure;
 
@@ -44,7 +44,12 @@ impl LocalFiles {
     pub(super) fn add(&mut self, path: &str, options: &str) -> Result<(), Failure> {
         let segments = path.split('/').take_while(|it| !it.contains(PATTERN));
         let fixed: Vec<&str> = segments.collect();
-        self.add_path(&normalized("", &fixed.join("/"), path)?)?;
+        let base = join("", &fixed.join("/")).map_err(|_| {
+            Failure::Usage(format!(
+                "cannot read {path:?}: the path leaves the current folder; change the current folder"
+            ))
+        })?;
+        self.add_path(&base)?;
         let is_options = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
             OPTIONS_FILES.contains(&name) || !options.is_empty() && path.ends_with(options)
@@ -200,29 +205,9 @@ fn named_files(file: &str, data: &[u8]) -> Vec<String> {
         let is_path = helm.repo.is_empty() && !helm.chart.is_empty() && !helm.chart.contains(':');
         let charts = is_path.then_some(&helm.chart);
         let paths = helm.values_files.iter().chain(charts);
-        named.extend(paths.filter_map(|path| normalized(folder, path, path).ok()));
+        named.extend(paths.filter_map(|path| join(folder, path).ok()));
     }
     named
-}
-
-/// Joins a path to a folder. Returns an error if the result leaves the root.
-fn normalized(folder: &str, path: &str, shown: &str) -> Result<String, Failure> {
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in folder.split('/').chain(path.split('/')) {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                segments.pop().ok_or_else(|| {
-                    Failure::Usage(format!(
-                        "cannot read {shown:?}: the path leaves the current folder; change the current \
-                         folder"
-                    ))
-                })?;
-            }
-            _ => segments.push(segment),
-        }
-    }
-    Ok(segments.join("/"))
 }
 
 /// Reads a file with at most `limit` bytes. The error of a longer file has the kind `FileTooLarge`.
