@@ -1,8 +1,9 @@
 //! Runs a program until a deadline.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The output of a program.
@@ -15,13 +16,13 @@ pub(crate) struct Limited {
 
 /// Runs a program without input. Kills the program at the deadline.
 pub(crate) fn run(mut command: Command, deadline: Option<Instant>) -> io::Result<Limited> {
+    // Files, because a child of a killed program, for example sshd, can keep a pipe open forever.
+    let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?)
         .spawn()?;
-    let stdout = read(child.stdout.take());
-    let stderr = read(child.stderr.take());
     let mut killed = false;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -35,21 +36,16 @@ pub(crate) fn run(mut command: Command, deadline: Option<Instant>) -> io::Result
     };
     Ok(Limited {
         status: (!killed).then_some(status),
-        stdout: stdout.join().unwrap_or_default(),
-        stderr: stderr.join().unwrap_or_default(),
+        stdout: read(stdout)?,
+        stderr: read(stderr)?,
     })
 }
 
-/// Reads a pipe in a thread, because a full pipe stops the program.
-fn read(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // Ignore errors: the output before the read error is sufficient.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+fn read(mut file: File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -63,6 +59,17 @@ mod tests {
         let start = Instant::now();
         let output = run(command, Some(start + Duration::from_millis(50))).unwrap();
         assert!(output.status.is_none());
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn child_of_a_killed_program_does_not_delay_the_result() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; sleep 60 & wait"]);
+        let start = Instant::now();
+        let output = run(command, Some(start + Duration::from_millis(500))).unwrap();
+        assert!(output.status.is_none());
+        assert_eq!(output.stdout, "out\n");
         assert!(start.elapsed() < Duration::from_secs(30));
     }
 

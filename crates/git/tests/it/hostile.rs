@@ -310,6 +310,8 @@ async fn repository_that_needs_too_much_memory_fails_only_its_request() {
 async fn repository_that_needs_too_much_cpu_time_ends_the_worker() {
     let limits = Limits {
         cpu_time: Duration::from_secs(1),
+        // Without a limit of CPU time, the test fails after this time.
+        wall_time: Duration::from_secs(30),
         tree_entries: u64::MAX,
         ..limits()
     };
