@@ -1,7 +1,8 @@
 //! Creates a service account and the values of the agent's installation for each
 //! ClusterRegistrationToken, and deletes expired tokens.
 //!
-//! The garbage collector of the hub deletes the objects of a deleted token, because the token owns them.
+//! The garbage collector of the hub deletes the other objects of a deleted token, because the token owns
+//! them.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::mirror::Key;
 use crate::namespaces::REGISTRATION_NAMESPACE;
 use crate::rights::{account, role_ref};
 use crate::world::World;
-use crate::writes::{apply, write_status};
+use crate::writes::{apply, delete, write_status};
 
 /// Time until the next look at a token Secret that the hub has not filled.
 const TOKEN_WAIT: Duration = Duration::from_millis(200);
@@ -169,6 +170,10 @@ impl Tokens {
         key: &Key,
         token: &FleetClusterRegistrationToken,
     ) -> Result<(), HubError> {
+        // The garbage collector of a Kubernetes hub can need minutes, and the account's token must end now.
+        let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), &key.namespace);
+        let operation = "delete the account of an expired registration token";
+        delete(operation, &accounts, &account_name(token)).await?;
         let params = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: token.uid(),

@@ -1,5 +1,7 @@
 //! Tests of expired registration tokens and of deleted clusters.
 
+use std::time::Duration;
+
 use drover_api::fleet::{FleetCluster, FleetClusterRegistrationToken};
 use drover_e2e::eventually;
 use drover_gitops::ids::credential_secret_name;
@@ -13,6 +15,10 @@ use serde_json::json;
 use super::{Agent, CREDENTIALS, NAMESPACE, SOON, api, registration_token, request_of, secrets};
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
+
+/// The time in which kube-controller-manager deletes objects. It looks for the kinds of new
+/// CustomResourceDefinitions every 30 seconds, and repeats a failed deletion later.
+const GARBAGE_COLLECTION: Duration = Duration::from_mins(3);
 
 on_both_hubs!(
     expired_registration_token_is_deleted_with_its_service_account,
@@ -57,22 +63,22 @@ async fn expired_registration_token_is_deleted_with_its_service_account(hub: Tes
     })
     .await
     .unwrap();
-    eventually("all objects are deleted", SOON, async || {
-        let left = objects(&server, NAMESPACE, "edge").await;
-        let token = tokens.get_opt("edge").await.unwrap();
-        if token.is_none() && left.is_empty() {
-            return Ok(());
-        }
-        Err(format!("{left:?}"))
-    })
-    .await
-    .unwrap();
     let path = secrets(NAMESPACE, "edge");
     eventually("the token is rejected", SOON, async || {
         match server.get(&path, &values["token"]).await.code.as_u16() {
             401 => Ok(()),
             code => Err(format!("{code}")),
         }
+    })
+    .await
+    .unwrap();
+    eventually("all objects are deleted", GARBAGE_COLLECTION, async || {
+        let left = objects(&server, NAMESPACE, "edge").await;
+        let token = tokens.get_opt("edge").await.unwrap();
+        if token.is_none() && left.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{left:?}"))
     })
     .await
     .unwrap();
