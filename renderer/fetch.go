@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +55,8 @@ const (
 	layoutArchive layout = "archive"
 	// layoutPacked: the archive as one file.
 	layoutPacked layout = "packed"
+	// layoutVersion: no file, only the newest version that the request selects.
+	layoutVersion layout = "version"
 )
 
 type fetched struct {
@@ -69,6 +72,13 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
+	if request.Layout == layoutVersion {
+		version, err := newestVersion(ctx, client, request)
+		if err != nil {
+			return nil, fmt.Errorf("cannot find a version of the chart %s: %w", label(request), err)
+		}
+		return &fetched{Version: version}, nil
+	}
 	var data []byte
 	switch {
 	case strings.HasPrefix(request.Chart, "oci://"):
@@ -100,6 +110,32 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 	return result, nil
 }
 
+// newestVersion returns the version that a request for a repository or registry selects.
+func newestVersion(
+	ctx context.Context, client *http.Client, request *fetchRequest,
+) (string, error) {
+	if request.Repo == "" {
+		registryClient, done, err := newRegistry(client, request, request.Chart)
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		_, version, err := resolve(registryClient, request.Chart, request.Version)
+		if err != nil {
+			return "", err
+		}
+		if version == "" {
+			return "", errors.New("the address contains a digest instead of a version")
+		}
+		return version, ctx.Err()
+	}
+	found, err := findInRepo(ctx, client, request)
+	if err != nil {
+		return "", err
+	}
+	return found.Version, nil
+}
+
 // checkVersion requires that a chart has the version that the request selects.
 func checkVersion(wanted, version string) error {
 	if wanted == "" || wanted == version {
@@ -119,13 +155,13 @@ func checkVersion(wanted, version string) error {
 // label names the chart without user information of its URL.
 func label(request *fetchRequest) string {
 	var parts []string
-	for _, part := range []string{request.Repo, request.Chart, request.Version} {
+	for _, part := range []string{request.Repo, request.Chart} {
 		if parsed, err := url.Parse(part); err == nil && part != "" {
-			part = parsed.Redacted()
+			parts = append(parts, parsed.Redacted())
 		}
-		if part != "" {
-			parts = append(parts, part)
-		}
+	}
+	if request.Version != "" {
+		parts = append(parts, request.Version)
 	}
 	return strings.Join(parts, " ")
 }
@@ -133,6 +169,25 @@ func label(request *fetchRequest) string {
 func fetchFromRepo(
 	ctx context.Context, client *http.Client, request *fetchRequest,
 ) ([]byte, error) {
+	version, err := findInRepo(ctx, client, request)
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(request.Repo, "/")
+	if len(version.URLs) == 0 {
+		return nil, errors.New("the repository's index has no URL for the chart")
+	}
+	location, err := repo.ResolveReferenceURL(base, version.URLs[0])
+	if err != nil {
+		return nil, err
+	}
+	return download(ctx, client, request, base, location, maxArchiveBytes)
+}
+
+// findInRepo returns the entry of a repository's index that a request selects.
+func findInRepo(
+	ctx context.Context, client *http.Client, request *fetchRequest,
+) (*repo.ChartVersion, error) {
 	base := strings.TrimSuffix(request.Repo, "/")
 	data, err := download(ctx, client, request, base, base+"/index.yaml", maxIndexBytes)
 	if err != nil {
@@ -153,14 +208,7 @@ func fetchFromRepo(
 	if err != nil {
 		return nil, fmt.Errorf("no version of the chart matches %q: %w", request.Version, err)
 	}
-	if len(version.URLs) == 0 {
-		return nil, errors.New("the repository's index has no URL for the chart")
-	}
-	location, err := repo.ResolveReferenceURL(base, version.URLs[0])
-	if err != nil {
-		return nil, err
-	}
-	return download(ctx, client, request, base, location, maxArchiveBytes)
+	return version, nil
 }
 
 // download reads a URL. It sends the password only to the host of `origin`.
@@ -204,15 +252,60 @@ func download(
 func fetchOCI(
 	ctx context.Context, client *http.Client, request *fetchRequest, reference string,
 ) ([]byte, error) {
-	folder, err := os.MkdirTemp("", "registry")
+	registryClient, done, err := newRegistry(client, request, reference)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
+	defer done()
+	resolved, _, err := resolve(registryClient, reference, request.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	pulled, err := registryClient.Pull(
+		strings.TrimPrefix(resolved, "oci://"), registry.PullOptWithChart(true))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(pulled.Chart.Data)) > maxArchiveBytes {
+		return nil, fmt.Errorf("the archive is larger than %d bytes", maxArchiveBytes)
+	}
+	return pulled.Chart.Data, nil
+}
+
+// resolve returns the reference with the tag that a version selects, and the tag.
+func resolve(client *registry.Client, reference, version string) (tagged, tag string, _ error) {
 	parsed, err := url.Parse(reference)
 	if err != nil {
-		return nil, errors.New("the URL is not valid")
+		return "", "", errors.New("the URL is not valid")
 	}
+	_, resolved, err := client.ValidateReference(reference, version, parsed)
+	if err != nil {
+		return "", "", err
+	}
+	name := path.Base(resolved.Path)
+	_, tag, found := strings.Cut(name, ":")
+	if !found || strings.Contains(name, "@") {
+		tag = ""
+	}
+	return resolved.String(), tag, nil
+}
+
+// newRegistry returns a client for the registry of a reference. The caller calls `done`.
+func newRegistry(
+	client *http.Client, request *fetchRequest, reference string,
+) (_ *registry.Client, done func(), _ error) {
+	parsed, err := url.Parse(reference)
+	if err != nil {
+		return nil, nil, errors.New("the URL is not valid")
+	}
+	folder, err := os.MkdirTemp("", "registry")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.RemoveAll(folder) }
 	// Without own credentials, the client must not search for credentials of users.
 	authorizer := auth.Client{Client: client, Cache: auth.NewCache()}
 	authorizer.SetUserAgent(userAgent)
@@ -233,22 +326,8 @@ func fetchOCI(
 	}
 	registryClient, err := registry.NewClient(options...)
 	if err != nil {
-		return nil, err
+		done()
+		return nil, nil, err
 	}
-	_, resolved, err := registryClient.ValidateReference(reference, request.Version, parsed)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	pulled, err := registryClient.Pull(
-		strings.TrimPrefix(resolved.String(), "oci://"), registry.PullOptWithChart(true))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(pulled.Chart.Data)) > maxArchiveBytes {
-		return nil, fmt.Errorf("the archive is larger than %d bytes", maxArchiveBytes)
-	}
-	return pulled.Chart.Data, nil
+	return registryClient, done, nil
 }

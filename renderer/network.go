@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/net/publicsuffix"
+
+	"drover.dev/renderer/roots"
 )
 
 const maxRedirects = 5
@@ -28,19 +29,14 @@ var metadataAddresses = []netip.Addr{
 }
 
 func httpClient(request *fetchRequest) (*http.Client, error) {
+	authorities, err := roots.Pool(request.CA)
+	if err != nil {
+		return nil, err
+	}
 	//nolint:gosec // The user of the repository requests the insecure mode.
 	config := &tls.Config{
-		MinVersion: tls.VersionTLS12, InsecureSkipVerify: request.InsecureSkipTLSVerify,
-	}
-	if request.CA != "" {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if !pool.AppendCertsFromPEM([]byte(request.CA)) {
-			return nil, errors.New("the CA bundle has no certificate")
-		}
-		config.RootCAs = pool
+		MinVersion: tls.VersionTLS12, RootCAs: authorities,
+		InsecureSkipVerify: request.InsecureSkipTLSVerify,
 	}
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: checkDialed}
 	transport := &http.Transport{

@@ -4,6 +4,7 @@
 //! with its own credential, and needs no tunnel. While the hub is unreachable, the deployed objects stay
 //! as they are; after that, the agent continues where it was.
 
+mod charts;
 mod check_in;
 mod content;
 mod deployments;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use drover_agent_link::hub::{HubAccess, HubPlace};
 use drover_agent_link::registration::Store;
 use drover_api::fleet::BundleDeployment;
+use drover_charts::Charts;
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{Deployer, Settings};
 use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
@@ -31,6 +33,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio_util::sync::CancellationToken;
 
+use self::charts::HelmOpCharts;
 use self::content::Contents;
 use self::deployments::Deployments;
 use self::lease::Lease;
@@ -78,6 +81,7 @@ pub(crate) struct Gitops {
     hub: HubAccess<Store>,
     lease: Lease,
     deployer: Arc<Deployer>,
+    charts: Arc<Charts>,
     cluster: Cluster,
     namespace: String,
     removal_delay: Duration,
@@ -100,6 +104,7 @@ impl Gitops {
         shutdown: CancellationToken,
     ) -> Self {
         let cluster = Cluster::new(options.deployer);
+        let charts = charts::fetcher(options.renderer.clone());
         let renderer = Renderer::new(RendererSettings::new(options.renderer));
         let settings = Settings {
             agent_namespace: options.namespace.clone(),
@@ -111,6 +116,7 @@ impl Gitops {
             hub,
             lease: Lease::new(options.own, &options.namespace, options.replica),
             deployer: Arc::new(deployer),
+            charts: Arc::new(charts),
             cluster,
             namespace: options.namespace,
             removal_delay: options.removal_delay,
@@ -178,6 +184,10 @@ impl Gitops {
             deployer: Arc::clone(&self.deployer),
             deployments: Arc::clone(&deployments),
             contents: Contents::new(client.clone()),
+            charts: HelmOpCharts {
+                hub: client.clone(),
+                charts: Arc::clone(&self.charts),
+            },
             hub: client.clone(),
             namespace: place.namespace.clone(),
             cluster: place.cluster_uid.clone(),

@@ -108,7 +108,8 @@ pub const SUITES: &[Suite] = &[
         resources: &[Build],
         recorded: Recorded { warm: 5, cold: 800 },
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" kubernetes build; \
-                  \"$CARGO_TARGET_DIR/debug/xtask\" renderer",
+                  \"$CARGO_TARGET_DIR/debug/xtask\" renderer; cd renderer; \
+                  GOWORK=off go test ./roots",
         ..BUILD
     },
     Suite {

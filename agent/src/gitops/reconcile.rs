@@ -9,6 +9,7 @@ use drover_api::fleet::labels::{BUNDLE_NAME, COMMIT};
 use drover_api::fleet::{BundleDeployment, BundleDeploymentStatus, BundleRef};
 use drover_api::ids::ClusterUid;
 use drover_deploy::deployment::{DeployError, Deployer, Input, status};
+use drover_deploy::object::Object;
 use drover_deploy::watch::{KindName, Kinds};
 use drover_gitops::states::{set_condition, state_of};
 use drover_gitops::targeting::Selector;
@@ -16,9 +17,10 @@ use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
+use super::charts::{HelmOpChartError, HelmOpCharts};
 use super::content::{ContentReadError, Contents, Files, call};
 use super::deployments::Deployments;
 
@@ -35,6 +37,8 @@ pub(super) enum BundleDeploymentError {
     #[error(transparent)]
     Content(#[from] ContentReadError),
     #[error(transparent)]
+    Chart(#[from] HelmOpChartError),
+    #[error(transparent)]
     Deploy(#[from] DeployError),
     #[error("cannot write the status on the hub")]
     Status(#[source] ClientError),
@@ -45,6 +49,7 @@ pub(super) struct Reconcile {
     pub(super) deployer: Arc<Deployer>,
     pub(super) deployments: Arc<Deployments>,
     pub(super) contents: Contents,
+    pub(super) charts: HelmOpCharts,
     pub(super) hub: Client,
     /// Namespace of the bundle deployments on the hub.
     pub(super) namespace: String,
@@ -140,29 +145,15 @@ impl Reconcile {
         before: BundleDeploymentStatus,
     ) -> Result<BundleDeploymentStatus, (BundleDeploymentStatus, BundleDeploymentError)> {
         let spec = &deployment.spec;
-        let unread = |status: &BundleDeploymentStatus, error: ContentReadError| {
-            let mut status = status.clone();
-            set_condition(
-                &mut status.conditions,
-                "Deployed",
-                "False",
-                "Error",
-                &text(&error),
-                &now(),
-            );
-            (status, BundleDeploymentError::from(error))
+        let (files, values, copies) = match self.read(deployment).await {
+            Ok(read) => read,
+            Err(error) => {
+                let mut status = before;
+                let (conditions, message) = (&mut status.conditions, text(&error));
+                set_condition(conditions, "Deployed", "False", "Error", &message, &now());
+                return Err((status, error));
+            }
         };
-        // A HelmOp has no Content.
-        let files = if spec.helm_chart_options.is_some() {
-            Files::default()
-        } else {
-            let files = self.contents.files(&spec.deployment_id).await;
-            files.map_err(|error| unread(&before, error))?
-        };
-        let values = self.contents.values(deployment).await;
-        let values = values.map_err(|error| unread(&before, error))?;
-        let copies = self.contents.copies(deployment).await;
-        let copies = copies.map_err(|error| unread(&before, error))?;
         let commit = deployment.labels().get(COMMIT).map_or("", String::as_str);
         let input = Input {
             name,
@@ -193,6 +184,21 @@ impl Reconcile {
                 }
             }
         }
+    }
+
+    /// Reads the files, the Helm values and the copies of a bundle deployment.
+    async fn read(
+        &self,
+        deployment: &BundleDeployment,
+    ) -> Result<(Files, Option<Map<String, Value>>, Vec<Object>), BundleDeploymentError> {
+        // A HelmOp has a chart instead of a Content.
+        let files = match &deployment.spec.helm_chart_options {
+            Some(options) => Box::pin(self.charts.files(deployment, options)).await?,
+            None => self.contents.files(&deployment.spec.deployment_id).await?,
+        };
+        let values = self.contents.values(deployment).await?;
+        let copies = self.contents.copies(deployment).await?;
+        Ok((files, values, copies))
     }
 
     /// Returns the bundles that must be ready first and are not.

@@ -6,15 +6,16 @@
 //! redirect from https to http, and connects to no link-local address. The crate *never* parses an
 //! index, a response of a registry or an archive in the caller's process.
 
+mod access;
 mod process;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio::sync::Semaphore;
 
+pub use access::{Access, Credential, EntryError, address, dependency_address};
 pub use process::ProcessError;
 
 /// Settings of the processes.
@@ -28,6 +29,8 @@ pub struct ChartSettings {
     pub timeout: Duration,
     /// Maximum number of processes at the same time.
     pub max_processes: usize,
+    /// Soft limit of the memory of a process, in bytes.
+    pub memory_bytes: u64,
 }
 
 impl ChartSettings {
@@ -38,6 +41,7 @@ impl ChartSettings {
             folder: folder.into(),
             timeout: Duration::from_mins(1),
             max_processes: 2,
+            memory_bytes: 512 << 20,
         }
     }
 }
@@ -52,15 +56,6 @@ pub enum Layout {
     Packed,
 }
 
-/// A user name and a password for a repository.
-#[derive(Clone, Debug)]
-pub struct Credential {
-    /// The user name.
-    pub username: String,
-    /// The password.
-    pub password: SecretString,
-}
-
 /// A chart in a repository or registry.
 #[derive(Clone, Debug, Default)]
 pub struct ChartRequest {
@@ -70,15 +65,8 @@ pub struct ChartRequest {
     pub chart: String,
     /// Version or semver constraint. Empty for the newest release.
     pub version: String,
-    /// Credential for the host of `repo` or `chart`. No other host receives the credential, except the
-    /// token service of a registry in the same domain.
-    pub credential: Option<Credential>,
-    /// Certificate authorities in addition to the system's (PEM).
-    pub authorities: String,
-    /// True to accept each certificate.
-    pub insecure_skip_tls_verify: bool,
-    /// True for a registry without TLS.
-    pub plain_http: bool,
+    /// The credential and the TLS settings.
+    pub access: Access,
     /// The form of the result.
     pub layout: Layout,
 }
@@ -129,10 +117,31 @@ impl Charts {
     ///
     /// The repository has no such chart, the chart violates a limit, or the process fails.
     pub async fn fetch(&self, request: &ChartRequest) -> Result<FetchedChart, ChartError> {
+        let layout = match request.layout {
+            Layout::Archive => "archive",
+            Layout::Packed => "packed",
+        };
+        self.exchange(request, layout).await
+    }
+
+    /// Returns the newest version that a request selects, without a download of the chart.
+    ///
+    /// # Errors
+    ///
+    /// The request has no repository or registry, these have no such version, or the process fails.
+    pub async fn newest_version(&self, request: &ChartRequest) -> Result<String, ChartError> {
+        Ok(self.exchange(request, "version").await?.version)
+    }
+
+    async fn exchange(
+        &self,
+        request: &ChartRequest,
+        layout: &'static str,
+    ) -> Result<FetchedChart, ChartError> {
         // The semaphore is never closed.
         let _slot = self.slots.acquire().await;
         let timeout = self.settings.timeout;
-        let response = process::exchange(&self.settings, request);
+        let response = process::exchange(&self.settings, request, layout);
         match tokio::time::timeout(timeout, response).await {
             Ok(response) => response,
             Err(_) => Err(ChartError::Timeout(timeout)),

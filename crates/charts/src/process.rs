@@ -10,7 +10,7 @@ use drover_render_process::{Process, Setup};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart, Layout};
+use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart};
 
 /// Maximum size of the unpacked files of a chart, in bytes. The hub stores no larger bundles.
 const MAX_UNPACKED_BYTES: usize = 32 << 20;
@@ -20,8 +20,6 @@ const MAX_RESPONSE_BYTES: usize = MAX_UNPACKED_BYTES / 3 * 4 + (8 << 20);
 const CPU_SECONDS: u64 = 60;
 /// Maximum size of a file that a process writes, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// Soft limit of the Go runtime's memory, in bytes.
-const MEMORY_BYTES: u64 = 512 << 20;
 /// The variables that a process gets from this program.
 const ENVIRONMENT: [&str; 8] = [
     "HTTPS_PROXY",
@@ -101,13 +99,15 @@ struct Response {
 #[derive(Deserialize)]
 struct Fetched {
     version: String,
-    files: BTreeMap<String, String>,
+    /// `null` if the request asks only for the version.
+    files: Option<BTreeMap<String, String>>,
 }
 
 /// Starts a process, sends a request, and returns the response.
 async fn respond(
     settings: &ChartSettings,
     request: &ChartRequest,
+    layout: &'static str,
 ) -> Result<Response, ProcessError> {
     let start = |source| ProcessError::Start {
         program: settings.program.clone(),
@@ -121,12 +121,12 @@ async fn respond(
         environment: environment
             .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
             .collect(),
-        memory_bytes: MEMORY_BYTES,
+        memory_bytes: settings.memory_bytes,
         cpu_seconds: Some(CPU_SECONDS),
         file_bytes: MAX_FILE_BYTES,
         frame_bytes: MAX_RESPONSE_BYTES,
     })?;
-    process.write(&message(settings, request)).await?;
+    process.write(&message(settings, request, layout)).await?;
     Ok(process.read().await?.0)
 }
 
@@ -134,15 +134,16 @@ async fn respond(
 pub(crate) async fn exchange(
     settings: &ChartSettings,
     request: &ChartRequest,
+    layout: &'static str,
 ) -> Result<FetchedChart, ChartError> {
-    let response = respond(settings, request).await?;
+    let response = respond(settings, request, layout).await?;
     if !response.error.is_empty() {
         return Err(ChartError::Rejected(response.error));
     }
     let fetched = response
         .fetched
         .ok_or(ProcessError::Response("the response has no result"))?;
-    let files = fetched.files.into_iter();
+    let files = fetched.files.unwrap_or_default().into_iter();
     let files = files.map(|(path, text)| Ok((path, STANDARD.decode(text)?)));
     let files: Result<_, base64::DecodeError> = files.collect();
     Ok(FetchedChart {
@@ -152,8 +153,12 @@ pub(crate) async fn exchange(
 }
 
 /// Returns the request in the format of the program.
-fn message<'a>(settings: &ChartSettings, request: &'a ChartRequest) -> Request<'a> {
-    let (username, password) = match &request.credential {
+fn message<'a>(
+    settings: &ChartSettings,
+    request: &'a ChartRequest,
+    layout: &'static str,
+) -> Request<'a> {
+    let (username, password) = match &request.access.credential {
         Some(credential) => (&*credential.username, credential.password.expose_secret()),
         None => ("", ""),
     };
@@ -165,13 +170,10 @@ fn message<'a>(settings: &ChartSettings, request: &'a ChartRequest) -> Request<'
             version: &request.version,
             username,
             password,
-            ca: &request.authorities,
-            insecure_skip_tls_verify: request.insecure_skip_tls_verify,
-            plain_http: request.plain_http,
-            layout: match request.layout {
-                Layout::Archive => "archive",
-                Layout::Packed => "packed",
-            },
+            ca: &request.access.authorities,
+            insecure_skip_tls_verify: request.access.insecure_skip_tls_verify,
+            plain_http: request.access.plain_http,
+            layout,
             max_bytes: MAX_UNPACKED_BYTES,
         },
     }

@@ -1,18 +1,25 @@
 //! Writes the bundle and the status of HelmOps. Agents pull the charts.
 
+mod versions;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use drover_api::fleet::labels::HELM_OP_NAME;
 use drover_api::fleet::{Bundle, BundleDeployment, HelmOp, HelmOpStatus};
-use drover_gitops::helm_op::{HelmOpError, bundle};
+use drover_charts::Charts;
+use drover_gitops::helm_op::{HelmOpError, bundle, pin, ranges};
 use drover_gitops::policy::Refusal;
 use drover_gitops::states::{ready_condition, set_condition};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Client, ResourceExt as _};
 use thiserror::Error;
 
+use self::versions::{Poll, Versions};
 use crate::limits;
 use crate::mirror::Key;
 use crate::repos::{BundleWriteError, BundleWriter};
@@ -27,6 +34,8 @@ enum NotAccepted {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Invalid(#[from] HelmOpError),
+    #[error("no version of the chart is known: {0}")]
+    NoVersion(String),
     #[error("the Bundle {0} exists and does not belong to the HelmOp; rename the HelmOp")]
     Occupied(String),
 }
@@ -35,23 +44,25 @@ impl NotAccepted {
     fn reason(&self) -> &'static str {
         match self {
             Self::Refused(_) => Refusal::REASON,
-            Self::Invalid(error) => error.reason(),
+            Self::Invalid(_) => "InvalidChart",
+            Self::NoVersion(_) => "NoVersion",
             Self::Occupied(_) => "NameConflict",
         }
     }
 }
 
 /// The controller of HelmOps. The key is the namespace and name of a HelmOp.
-#[derive(Clone)]
 pub(crate) struct HelmOps {
     client: Client,
     world: World,
     writer: BundleWriter,
+    versions: Versions,
 }
 
 impl HelmOps {
-    pub(crate) fn new(client: Client, world: World) -> Self {
+    pub(crate) fn new(client: Client, world: World, charts: Arc<Charts>) -> Self {
         Self {
+            versions: Versions::new(client.clone(), charts),
             writer: BundleWriter {
                 client: client.clone(),
                 world: world.clone(),
@@ -101,24 +112,66 @@ impl HelmOps {
         });
     }
 
-    /// Returns the bundle of a HelmOp.
-    fn bundle(&self, key: &Key, helm_op: &HelmOp) -> Result<Bundle, NotAccepted> {
-        let resolved = limits::of(&self.world, &key.namespace).helm_op(helm_op)?;
-        Ok(bundle(helm_op, &resolved)?)
+    /// Returns the bundle of a HelmOp with exact versions, and the poll of its ranges.
+    async fn bundle(
+        &self,
+        key: &Key,
+        helm_op: &HelmOp,
+    ) -> Result<(Bundle, Option<Poll>), (NotAccepted, Option<Poll>)> {
+        let resolved = limits::of(&self.world, &key.namespace).helm_op(helm_op);
+        let resolved = resolved.map_err(|refusal| (refusal.into(), None))?;
+        let bundle = bundle(helm_op, &resolved);
+        let mut bundle = bundle.map_err(|error| (error.into(), None))?;
+        let ranges = ranges(&bundle);
+        if ranges.is_empty() {
+            self.versions.forget(key);
+            return Ok((bundle, None));
+        }
+        let secret = &resolved.secret_name;
+        let poll = Box::pin(self.versions.poll(key, helm_op, secret, ranges)).await;
+        if let (false, Some(failure)) = (poll.is_complete(), &poll.failure) {
+            let error = NotAccepted::NoVersion(failure.reason.clone());
+            return Err((error, Some(poll)));
+        }
+        pin(&mut bundle, &poll.found);
+        Ok((bundle, Some(poll)))
     }
 
-    fn status(&self, key: &Key, helm_op: &HelmOp, error: Option<&NotAccepted>) -> HelmOpStatus {
+    /// Writes the bundle. Returns the version of its chart.
+    async fn write(
+        &self,
+        key: &Key,
+        bundle: Bundle,
+    ) -> Result<Result<String, NotAccepted>, HubError> {
+        let helm = bundle.spec.options.helm.as_ref();
+        let version = helm.map_or_else(String::new, |helm| helm.version.clone());
+        match Box::pin(self.writer.write_one(&key.namespace, bundle)).await {
+            // The deletion of the bundle enqueues the HelmOp again.
+            Ok(()) | Err(BundleWriteError::Deleting(_)) => Ok(Ok(version)),
+            Err(BundleWriteError::Hub(error)) => Err(error),
+            Err(BundleWriteError::OtherOwner(_)) => {
+                Ok(Err(NotAccepted::Occupied(key.name.clone())))
+            }
+        }
+    }
+
+    fn status(
+        &self,
+        key: &Key,
+        helm_op: &HelmOp,
+        written: &Result<String, NotAccepted>,
+        poll: Option<&Poll>,
+    ) -> HelmOpStatus {
         let mut status = helm_op.status.clone().unwrap_or_default();
         let deployments = self.deployments(key);
         let aggregate = write_deployments(&mut status.base, &deployments);
         let now = now();
-        let (accepted, reason, cause) = match error {
-            None => {
-                let helm = helm_op.spec.bundle.options.helm.as_ref();
-                status.version = helm.map_or_else(String::new, |helm| helm.version.clone());
+        let (accepted, reason, cause) = match written {
+            Ok(version) => {
+                status.version.clone_from(version);
                 ("True", "", String::new())
             }
-            Some(error) => {
+            Err(error) => {
                 let message = error.to_string();
                 write_error(&mut status.base, "ErrApplied", &message);
                 ("False", error.reason(), message)
@@ -127,6 +180,12 @@ impl HelmOps {
         let conditions = &mut status.base.conditions;
         set_condition(conditions, "Accepted", accepted, reason, &cause, &now);
         ready_condition(conditions, &aggregate.ready_message("Bundle"), &now);
+        conditions.retain(|condition| poll.is_some() || condition.type_ != "Polled");
+        if let Some(poll) = poll {
+            let (polled, reason, message) = poll.condition(helm_op);
+            set_condition(conditions, "Polled", polled, reason, &message, &now);
+            status.last_polling_time = Some(Time(poll.at));
+        }
         status
     }
 
@@ -144,6 +203,7 @@ impl Reconciler for HelmOps {
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
         let helm_ops = Api::<HelmOp>::namespaced(self.client.clone(), &key.namespace);
         let Some(helm_op) = self.world.helm_ops.get(key) else {
+            self.versions.forget(key);
             let bundle = self.world.bundles.get(key);
             if let Some(bundle) = bundle.filter(|it| owner(it).as_ref() == Some(key)) {
                 if exists("find a HelmOp", &helm_ops, &key.name).await? {
@@ -156,25 +216,22 @@ impl Reconciler for HelmOps {
         if helm_op.metadata.deletion_timestamp.is_some() {
             return Ok(Action::await_change());
         }
-        let error = match self.bundle(key, &helm_op) {
-            Ok(bundle) => match Box::pin(self.writer.write_one(&key.namespace, bundle)).await {
-                // The deletion of the bundle enqueues the HelmOp again.
-                Ok(()) | Err(BundleWriteError::Deleting(_)) => None,
-                Err(BundleWriteError::Hub(error)) => return Err(error),
-                Err(BundleWriteError::OtherOwner(_)) => {
-                    Some(NotAccepted::Occupied(key.name.clone()))
-                }
-            },
-            Err(error) => Some(error),
+        let (written, poll) = match self.bundle(key, &helm_op).await {
+            Ok((bundle, poll)) => (self.write(key, bundle).await?, poll),
+            Err((error, poll)) => (Err(error), poll),
         };
-        let status = self.status(key, &helm_op, error.as_ref());
+        let status = self.status(key, &helm_op, &written, poll.as_ref());
         let operation = "write the status of a HelmOp";
         let before = helm_op.status.as_ref();
         let written = write_status(operation, &helm_ops, &key.name, before, &status).await?;
         if let Some(written) = written {
             self.world.helm_ops.observe(written);
         }
-        Ok(Action::await_change())
+        let next = poll.and_then(|poll| poll.next(&helm_op));
+        Ok(next.map_or_else(Action::await_change, |next| {
+            let left = Duration::try_from(next.duration_since(Timestamp::now()));
+            Action::requeue(left.unwrap_or_default())
+        }))
     }
 }
 

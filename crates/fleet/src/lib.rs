@@ -61,6 +61,8 @@ const COOLDOWN: Duration = Duration::from_millis(200);
 const POLL_PAUSE: Duration = Duration::from_secs(2);
 /// Pause before and after a write of a status. A status is written at most every few seconds.
 const STATUS_DELAY: Duration = Duration::from_secs(1);
+/// Timeout of the search for the versions of a HelmOp's charts.
+const HELM_OP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The controllers of Fleet's kinds.
 pub struct Gitops {
@@ -306,10 +308,12 @@ impl Gitops {
         let trigger = self.runtime.trigger(Options {
             concurrency: CONCURRENCY,
             cooldown: STATUS_DELAY,
+            timeout: Some(HELM_OP_TIMEOUT),
             ..Options::new("helm-ops")
         });
         HelmOps::connect(&self.world, &trigger);
-        let helm_ops = HelmOps::new(self.hub.client(), self.world.clone());
+        let charts = Arc::clone(&self.charts);
+        let helm_ops = HelmOps::new(self.hub.client(), self.world.clone(), charts);
         let world = self.world.clone();
         Controller::new(trigger, helm_ops).at_start(move || HelmOps::keys(&world))
     }

@@ -209,7 +209,7 @@ fn interval(repo: &GitRepo) -> Duration {
 }
 
 /// Returns a random number in `[0, 1)`. Without random numbers, returns 0.5.
-fn random() -> f64 {
+pub(crate) fn random() -> f64 {
     drover_entropy::random::<4>().map_or(0.5, |bytes| {
         f64::from(u32::from_le_bytes(bytes)) / 4_294_967_296.0
     })

@@ -1,5 +1,7 @@
 //! HelmOp: the bundle of a chart that agents pull.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use drover_api::fleet::labels::{HELM_OP_NAME, REPO_NAME};
 use drover_api::fleet::{Bundle, BundleHelmOptions, BundleTarget, HelmOp, HelmOptions};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,35 +24,61 @@ pub enum HelmOpError {
         /// The conflict.
         reason: &'static str,
     },
-    /// The version is a constraint.
-    #[error(
-        "{path}.helm.version: {version:?} is not an exact version, for example 1.2.3; version constraints \
-         need a later version of the server"
-    )]
-    Constraint {
-        /// Path of the options.
-        path: String,
-        /// The version.
-        version: String,
-    },
 }
 
-impl HelmOpError {
-    /// Returns the reason of conditions.
-    #[must_use]
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::NoHelm | Self::Chart { .. } => "InvalidChart",
-            Self::Constraint { .. } => "NotSupported",
+/// A chart whose version is a range, for example `^1.2` or the empty text for the newest release.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChartRange {
+    /// The field `helm.repo`.
+    pub repo: String,
+    /// The field `helm.chart`.
+    pub chart: String,
+    /// The field `helm.version`.
+    pub version: String,
+}
+
+impl ChartRange {
+    /// Returns `None` for an exact version and for the URL of an archive.
+    fn of(helm: &HelmOptions) -> Option<Self> {
+        let version = helm.version.strip_prefix('v').unwrap_or(&helm.version);
+        let is_exact = is_archive(&helm.chart) || Version::parse(version).is_ok();
+        (!is_exact).then(|| Self {
+            repo: helm.repo.clone(),
+            chart: helm.chart.clone(),
+            version: helm.version.clone(),
+        })
+    }
+}
+
+/// Returns the charts of a bundle whose version is a range.
+#[must_use]
+pub fn ranges(bundle: &Bundle) -> BTreeSet<ChartRange> {
+    let own = bundle.spec.options.helm.as_ref();
+    let targets = bundle.spec.targets.iter();
+    let all = targets.filter_map(|it| it.options.helm.as_ref()).chain(own);
+    all.filter_map(ChartRange::of).collect()
+}
+
+/// Replaces the ranges of a bundle with the versions that a poll has found, because all agents must deploy
+/// the same version.
+pub fn pin(bundle: &mut Bundle, versions: &BTreeMap<ChartRange, String>) {
+    let own = bundle.spec.options.helm.as_mut();
+    let targets = bundle.spec.targets.iter_mut();
+    let all = targets.filter_map(|it| it.options.helm.as_mut()).chain(own);
+    for helm in all {
+        let found = ChartRange::of(helm).and_then(|range| versions.get(&range));
+        if let Some(version) = found {
+            helm.version.clone_from(version);
         }
     }
 }
 
-/// Returns the bundle of a HelmOp. `resolved` contains the defaults of the namespace's policies.
+/// Returns the bundle of a HelmOp. `resolved` contains the defaults of the namespace's policies. The versions
+/// of [`ranges`] are those of the HelmOp.
 ///
 /// # Errors
 ///
-/// The chart or its version is not valid.
+/// The address of a chart is not valid.
 pub fn bundle(helm_op: &HelmOp, resolved: &Resolved) -> Result<Bundle, HelmOpError> {
     let mut spec = helm_op.spec.bundle.clone();
     let helm = spec.options.helm.as_ref().ok_or(HelmOpError::NoHelm)?;
@@ -119,11 +147,8 @@ fn check_chart(path: &str, helm: &HelmOptions) -> Result<(), HelmOpError> {
             reason,
         })
     };
-    let (chart, repo) = (
-        helm.chart.to_ascii_lowercase(),
-        helm.repo.to_ascii_lowercase(),
-    );
-    if chart.strip_suffix(".tgz").is_some() {
+    let (chart, repo) = (&helm.chart, helm.repo.to_ascii_lowercase());
+    if is_archive(chart) {
         return match (repo.is_empty(), helm.version.is_empty()) {
             (true, true) => Ok(()),
             (false, _) => conflict("the chart is an archive; remove repo"),
@@ -139,14 +164,11 @@ fn check_chart(path: &str, helm: &HelmOptions) -> Result<(), HelmOpError> {
     } else if repo.is_empty() {
         return conflict("set repo");
     }
-    let version = helm.version.strip_prefix('v').unwrap_or(&helm.version);
-    if Version::parse(version).is_err() {
-        return Err(HelmOpError::Constraint {
-            path: path.to_owned(),
-            version: helm.version.clone(),
-        });
-    }
     Ok(())
+}
+
+fn is_archive(chart: &str) -> bool {
+    chart.to_ascii_lowercase().strip_suffix(".tgz").is_some()
 }
 
 #[cfg(test)]
@@ -218,16 +240,38 @@ mod tests {
     }
 
     #[test]
-    fn version_must_be_exact() {
-        for version in ["", "*", "1", "1.2", "^1.2.3", ">= 1.0.0", "latest"] {
-            let result = chart("shop", "https://a", version);
-            assert!(
-                matches!(result, Err(HelmOpError::Constraint { .. })),
-                "{version}"
-            );
+    fn found_versions_replace_ranges_and_no_exact_version() {
+        let versions = ["", "*", "1", "1.2", "^1.2.3", ">= 1.0.0", "latest"];
+        for version in versions {
+            let mut bundle = chart("shop", "https://a", version).unwrap();
+            let range = ranges(&bundle).pop_first().unwrap();
+            assert_eq!(range.version, version);
+            pin(&mut bundle, &[(range, "1.3.0".to_owned())].into());
+            assert_eq!(bundle.spec.options.helm.as_ref().unwrap().version, "1.3.0");
+            assert!(ranges(&bundle).is_empty());
         }
         for version in ["1.2.3", "v1.2.3", "1.2.3-rc.1+build"] {
-            assert!(chart("shop", "https://a", version).is_ok(), "{version}");
+            let bundle = chart("shop", "https://a", version).unwrap();
+            assert!(ranges(&bundle).is_empty(), "{version}");
         }
+        assert!(ranges(&chart("https://a/shop.tgz", "", "").unwrap()).is_empty());
+    }
+
+    #[test]
+    fn targets_have_their_own_ranges() {
+        let helm_op = helm_op(&json!({
+            "helm": { "chart": "shop", "repo": "https://a", "version": "1.2.3" },
+            "targets": [{ "helm": { "version": "^2" } }, { "helm": { "version": "1.0.0" } }],
+        }));
+        let mut bundle = bundle(&helm_op, &Resolved::default()).unwrap();
+        let found = ranges(&bundle);
+        assert_eq!(found.len(), 1);
+        let versions = found.into_iter().map(|range| (range, "2.5.0".to_owned()));
+        pin(&mut bundle, &versions.collect());
+        let version = |index: usize| {
+            let helm = bundle.spec.targets[index].options.helm.clone();
+            helm.unwrap().version
+        };
+        assert_eq!((&*version(0), &*version(1)), ("2.5.0", "1.0.0"));
     }
 }

@@ -345,11 +345,18 @@ async fn helm_op_has_a_bundle_and_an_image_scan_is_not_supported(hub: TestHub) {
     assert_ne!(bundle.spec.values_hash, "");
 
     // The bundle stays as it is.
-    let constraint = json!({ "spec": { "helm": { "version": "^1.0.0" } } });
-    server.change::<HelmOp>("shop", constraint).await;
-    let refused = ("Accepted", "False", "NotSupported");
-    let message = server.condition("shop", refused, of_helm_op).await;
-    assert!(message.starts_with("spec.helm.version"), "{message}");
+    let range =
+        json!({ "spec": { "helm": { "version": "^1.0.0", "repo": "https://localhost:1" } } });
+    server.change::<HelmOp>("shop", range).await;
+    let unknown = ("Accepted", "False", "NoVersion");
+    let message = server.condition("shop", unknown, of_helm_op).await;
+    assert!(
+        message.contains("https://localhost:1 shop ^1.0.0"),
+        "{message}"
+    );
+    let failed = ("Polled", "False", "PollFailed");
+    let message = server.condition("shop", failed, of_helm_op).await;
+    assert!(message.contains("; the next attempt is at "), "{message}");
     server
         .deployment(|it| {
             let helm = it.spec.staged_options.helm.as_ref();

@@ -207,6 +207,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "drover-agent-report",
             "drover-agent-link",
+            "drover-charts",
             "drover-deploy",
             "drover-gitops",
             "drover-reconcile",

@@ -1,5 +1,5 @@
 use aws_lc_rs::digest::{SHA256, digest};
-use drover_charts::{ChartRequest, Layout};
+use drover_charts::{Access, ChartRequest, Layout};
 
 use crate::archive::chart;
 use crate::site::{Reply, Site};
@@ -76,8 +76,11 @@ fn request(site: &Site, version: &str) -> ChartRequest {
     ChartRequest {
         chart: format!("{}/shop/web", site.url.replace("https://", "oci://")),
         version: version.to_owned(),
-        authorities: site.certificate.clone(),
-        credential: Some(credential()),
+        access: Access {
+            authorities: site.certificate.clone(),
+            credential: Some(credential()),
+            ..Access::default()
+        },
         ..ChartRequest::default()
     }
 }
@@ -88,6 +91,8 @@ async fn newest_version_in_the_range_is_pulled_with_a_token() {
     for (range, version) in [("1.0.0", "1.0.0"), ("^1", "1.2.3"), ("", "2.0.0")] {
         let found = fetcher().fetch(&request(&site, range)).await.unwrap();
         assert_eq!(found.version, version, "{range}");
+        let newest = fetcher().newest_version(&request(&site, range)).await;
+        assert_eq!(newest.unwrap(), version, "{range}");
         assert!(found.files.contains_key("web/templates/a.yaml"));
     }
     // Only the token service receives the password.
@@ -109,10 +114,8 @@ async fn newest_version_in_the_range_is_pulled_with_a_token() {
 async fn token_service_of_another_domain_does_not_receive_the_password() {
     let other = registry(&[], None).await;
     let site = registry(&["1.0.0"], Some(&other.url)).await;
-    let request = ChartRequest {
-        authorities: site.certificate.clone() + &other.certificate,
-        ..request(&site, "1.0.0")
-    };
+    let mut request = request(&site, "1.0.0");
+    request.access.authorities.push_str(&other.certificate);
     let error = fetcher().fetch(&request).await.unwrap_err().to_string();
     assert!(error.contains("other domain"), "{error}");
     assert_eq!(other.seen(), []);

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use drover_charts::{ChartError, ChartRequest, Layout};
+use drover_charts::{Access, ChartError, ChartRequest, Layout};
 
 use crate::archive::{LINK, Tar, chart, tar};
 use crate::site::{Reply, Site};
@@ -37,7 +37,10 @@ fn request(site: &Site, version: &str) -> ChartRequest {
         repo: format!("{}/charts", site.url),
         chart: "web".to_owned(),
         version: version.to_owned(),
-        authorities: site.certificate.clone(),
+        access: Access {
+            authorities: site.certificate.clone(),
+            ..Access::default()
+        },
         ..ChartRequest::default()
     }
 }
@@ -60,6 +63,11 @@ async fn newest_version_in_the_range_is_fetched() {
         let paths: Vec<&String> = found.files.keys().collect();
         assert_eq!(paths, ["web/Chart.yaml", "web/templates/a.yaml"]);
     }
+    site.seen();
+    let version = fetcher().newest_version(&request(&site, "^1")).await;
+    assert_eq!(version.unwrap(), "1.2.3");
+    let paths: Vec<String> = site.seen().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["/charts/index.yaml"]);
     let packed = ChartRequest {
         layout: Layout::Packed,
         ..request(&site, "^1")
@@ -83,14 +91,12 @@ async fn wrong_versions_certificates_and_addresses_are_rejected() {
     site.set("/charts/web-2.0.0.tgz", Reply::ok(chart("web", "9.9.9")));
     assert!(error(&request(&site, "^2")).await.contains("9.9.9"));
     let untrusted = ChartRequest {
-        authorities: String::new(),
+        access: Access::default(),
         ..request(&site, "")
     };
     assert!(error(&untrusted).await.contains("certificate"));
-    let insecure = ChartRequest {
-        insecure_skip_tls_verify: true,
-        ..untrusted
-    };
+    let mut insecure = untrusted;
+    insecure.access.insecure_skip_tls_verify = true;
     assert!(
         fetcher()
             .fetch(&ChartRequest {
@@ -148,10 +154,8 @@ async fn password_is_sent_only_to_the_repository() {
     let site = repository().await;
     let other = Site::start_plain().await;
     other.set("/web.tgz", Reply::ok(chart("web", "1.0.0")));
-    let request = ChartRequest {
-        credential: Some(credential()),
-        ..request(&site, "1.0.0")
-    };
+    let mut request = request(&site, "1.0.0");
+    request.access.credential = Some(credential());
     fetcher().fetch(&request).await.unwrap();
     let basic = Some(basic());
     assert!(site.seen().iter().all(|(_, sent)| *sent == basic));
@@ -166,10 +170,7 @@ async fn password_is_sent_only_to_the_repository() {
         "/charts/index.yaml",
         Reply::redirect(format!("{}/charts/index.yaml", second.url)),
     );
-    let request = ChartRequest {
-        authorities: site.certificate.clone() + &second.certificate,
-        ..request
-    };
+    request.access.authorities.push_str(&second.certificate);
     // Relative URLs of the index belong to the repository.
     fetcher().fetch(&request).await.unwrap();
     assert_eq!(second.seen(), [("/charts/index.yaml".to_owned(), None)]);

@@ -33,9 +33,6 @@ impl Deployer {
     /// Deploys a bundle. A repeated call after an interruption completes the deployment. A repeated call
     /// after a complete deployment changes nothing.
     pub async fn deploy(&self, input: &Input<'_>) -> Result<Outcome, DeployError> {
-        if input.spec.helm_chart_options.is_some() {
-            return Err(DeployError::HelmOp);
-        }
         let options = &input.spec.options;
         let target = Target::of(input.name, options, &self.settings.default_namespace);
         self.check_namespace(options, &target.namespace).await?;

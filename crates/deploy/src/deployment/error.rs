@@ -51,9 +51,6 @@ pub enum DeployError {
         /// Name of the account.
         name: String,
     },
-    /// The chart of a HelmOp is outside of the bundle.
-    #[error("cannot deploy the chart of a HelmOp: this version of the agent pulls no charts")]
-    HelmOp,
     /// The selector of permitted namespaces is not valid.
     #[error("cannot use allowedTargetNamespaceSelector: {0}")]
     NamespaceSelector(#[from] SelectorError),
@@ -124,7 +121,6 @@ impl DeployError {
         match self {
             Self::Source(_)
             | Self::ClusterScoped(_)
-            | Self::HelmOp
             | Self::NoDefinition(_)
             | Self::NamespaceSelector(_)
             | Self::NotReady(_)

@@ -71,16 +71,6 @@ async fn namespace_without_the_required_labels_is_refused_until_it_has_them() {
 }
 
 #[tokio::test]
-async fn chart_of_a_helm_op_is_refused() {
-    let cluster = TestCluster::new().await;
-    let mut bundle = Bundle::new(&[]);
-    bundle.spec.helm_chart_options = Some(serde_json::from_value(json!({})).unwrap());
-    let error = cluster.deploy(&bundle).await.unwrap_err();
-    assert!(matches!(error, DeployError::HelmOp), "{error}");
-    assert!(error.is_permanent());
-}
-
-#[tokio::test]
 async fn copies_are_written_before_the_chart_is_rendered_and_follow_their_sources() {
     let cluster = TestCluster::new().await;
     let mut bundle = with_copy("cm9vdA==");

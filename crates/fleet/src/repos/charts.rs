@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::fleet::GitRepo;
-use drover_charts::{ChartError, ChartRequest, Charts, Layout};
+use drover_charts::{ChartError, ChartRequest, Charts, Layout, address, dependency_address};
 use drover_gitops::fleet_yaml::{BundleDraft, Chart, Dependency, FetchedFiles};
 use kube::Client;
 use thiserror::Error;
@@ -14,8 +14,6 @@ use super::helm::{HelmAccess, HelmError};
 const MAX_CHARTS: usize = 200;
 /// Maximum size of the unpacked charts of a GitRepo, in bytes.
 const MAX_BYTES: usize = 128 << 20;
-/// Scheme of OCI registries.
-const OCI: &str = "oci://";
 
 /// The reason why the charts of a bundle are missing.
 #[derive(Debug, Error)]
@@ -86,7 +84,8 @@ impl<'a> Downloads<'a> {
                     version,
                     ..
                 } => {
-                    let (repo, chart) = address(repo, chart)?;
+                    let address = address(repo, chart);
+                    let (repo, chart) = address.ok_or_else(|| not_fetched(repo, chart))?;
                     let layout = Layout::Archive;
                     Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?
                 }
@@ -106,7 +105,8 @@ impl<'a> Downloads<'a> {
     ) -> Result<FetchedFiles, DownloadError> {
         let mut found = FetchedFiles::new();
         for dependency in draft.missing_dependencies(folder) {
-            let (repo, chart) = dependency_address(folder, &dependency)?;
+            let address = dependency_address(&dependency.repository, &dependency.name);
+            let (repo, chart) = address.ok_or_else(|| local(folder, &dependency))?;
             let (version, layout) = (&dependency.version, Layout::Packed);
             let files =
                 Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?;
@@ -155,89 +155,15 @@ impl<'a> Downloads<'a> {
     }
 }
 
-/// Returns the repository and the chart of a request.
-fn address(repo: &str, chart: &str) -> Result<(String, String), DownloadError> {
-    if repo.starts_with(OCI) {
-        // As in Fleet, the address of a registry contains the name of the chart.
-        return Ok((String::new(), repo.to_owned()));
-    }
+fn not_fetched(repo: &str, chart: &str) -> DownloadError {
     let address = if repo.is_empty() { chart } else { repo };
-    if is_http(address) || repo.is_empty() && chart.starts_with(OCI) {
-        return Ok((repo.to_owned(), chart.to_owned()));
-    }
-    Err(DownloadError::Address(address.to_owned()))
+    DownloadError::Address(address.to_owned())
 }
 
-/// Returns the repository and the chart of the request for a dependency.
-fn dependency_address(
-    folder: &str,
-    dependency: &Dependency,
-) -> Result<(String, String), DownloadError> {
-    let Dependency {
-        name, repository, ..
-    } = dependency;
-    if repository.starts_with(OCI) {
-        let chart = format!("{}/{name}", repository.trim_end_matches('/'));
-        return Ok((String::new(), chart));
-    }
-    if is_http(repository) {
-        return Ok((repository.clone(), name.clone()));
-    }
-    Err(DownloadError::Dependency {
-        name: name.clone(),
+fn local(folder: &str, dependency: &Dependency) -> DownloadError {
+    DownloadError::Dependency {
+        name: dependency.name.clone(),
         folder: folder.to_owned(),
-        repository: repository.clone(),
-    })
-}
-
-fn is_http(address: &str) -> bool {
-    address.starts_with("https://") || address.starts_with("http://")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_https_and_oci_addresses_are_fetched() {
-        let found = |repo: &str, chart: &str| address(repo, chart).ok();
-        let pair = |repo: &str, chart: &str| Some((repo.to_owned(), chart.to_owned()));
-        let repo = "https://charts.example";
-        assert_eq!(found(repo, "web"), pair(repo, "web"));
-        assert_eq!(found("", "https://x/a.tgz"), pair("", "https://x/a.tgz"));
-        assert_eq!(found("", "oci://x/a"), pair("", "oci://x/a"));
-        assert_eq!(found("oci://x/a", "ignored"), pair("", "oci://x/a"));
-        for (repo, chart) in [
-            ("", "git::https://x/a"),
-            ("", "github.com/a/b"),
-            ("", "file:///etc/passwd"),
-            ("file:///etc", "passwd"),
-            ("@alias", "web"),
-        ] {
-            assert_eq!(found(repo, chart), None, "{repo} {chart}");
-        }
-    }
-
-    #[test]
-    fn dependencies_in_local_folders_are_rejected() {
-        let found = |repository: &str| {
-            let dependency = Dependency {
-                name: "db".to_owned(),
-                repository: repository.to_owned(),
-                ..Dependency::default()
-            };
-            dependency_address("web", &dependency).map_err(|error| error.to_string())
-        };
-        assert_eq!(
-            found("oci://x/y/"),
-            Ok((String::new(), "oci://x/y/db".to_owned()))
-        );
-        assert!(found("https://x").is_ok());
-        for local in ["", "file://../db", "@alias", "alias:x"] {
-            assert!(
-                found(local).unwrap_err().contains("folder charts"),
-                "{local}"
-            );
-        }
+        repository: dependency.repository.clone(),
     }
 }

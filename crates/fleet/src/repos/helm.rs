@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::GitRepo;
-use drover_charts::{ChartRequest, Credential};
+use drover_charts::{Access, ChartRequest, Credential, EntryError};
 use drover_gitops::fleet_yaml::{PatternError, matches, may_send_credential};
 use drover_hub::{HubError, call};
 use k8s_openapi::ByteString;
@@ -39,15 +39,6 @@ pub(crate) enum HelmError {
     CaBundle,
 }
 
-/// The settings for Helm repositories of one folder.
-#[derive(Clone, Debug, Default)]
-struct Settings {
-    credential: Option<Credential>,
-    authorities: String,
-    insecure_skip_tls_verify: bool,
-    plain_http: bool,
-}
-
 /// The format of an entry in [`PATHS`], as in Fleet.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -65,18 +56,18 @@ struct PathSettings {
 #[derive(Debug)]
 pub(super) struct HelmAccess {
     regex: String,
-    all: Settings,
+    all: Access,
     /// Settings by path or pattern, in the order of the paths.
-    paths: BTreeMap<String, Settings>,
+    paths: BTreeMap<String, Access>,
 }
 
 impl HelmAccess {
     /// Reads the settings and Secrets of a GitRepo.
     pub(super) async fn read(client: &Client, repo: &GitRepo) -> Result<Self, HelmError> {
         let spec = &repo.spec;
-        let mut all = Settings {
+        let mut all = Access {
             insecure_skip_tls_verify: spec.insecure_skip_tls_verify,
-            ..Settings::default()
+            ..Access::default()
         };
         if let Some(bundle) = &spec.ca_bundle {
             all.authorities =
@@ -121,20 +112,18 @@ impl HelmAccess {
         let settings = self.settings(folder)?;
         let may_send = may_send_credential(&self.regex, repo, chart)
             .map_err(|error| HelmError::Regex(error.to_string()))?;
-        let credential = settings.credential.clone().filter(|_| may_send);
+        let mut access = settings.clone();
+        access.credential = access.credential.filter(|_| may_send);
         Ok(ChartRequest {
             repo: repo.to_owned(),
             chart: chart.to_owned(),
             version: version.to_owned(),
-            credential,
-            authorities: settings.authorities.clone(),
-            insecure_skip_tls_verify: settings.insecure_skip_tls_verify,
-            plain_http: settings.plain_http,
+            access,
             ..ChartRequest::default()
         })
     }
 
-    fn settings(&self, folder: &str) -> Result<&Settings, HelmError> {
+    fn settings(&self, folder: &str) -> Result<&Access, HelmError> {
         if let Some(found) = self.paths.get(folder) {
             return Ok(found);
         }
@@ -149,41 +138,20 @@ impl HelmAccess {
 
 /// Adds the Secret `spec.helmSecretName`.
 fn with_secret(
-    mut settings: Settings,
+    all: Access,
     name: &str,
     data: &BTreeMap<String, ByteString>,
-) -> Result<Settings, HelmError> {
-    let text = |entry: &'static str| match data.get(entry) {
-        None => Ok(None),
-        Some(bytes) => match String::from_utf8(bytes.0.clone()) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err(invalid("spec.helmSecretName", name, entry)),
-        },
-    };
-    let flag = |entry| Ok::<_, HelmError>(text(entry)?.is_some_and(|text| is_true(&text)));
-    settings.credential = match (text("username")?, text("password")?) {
-        (Some(username), Some(password)) => Some(Credential {
-            username,
-            password: SecretString::from(password),
-        }),
-        (None, None) => None,
-        (Some(_), None) => return Err(invalid("spec.helmSecretName", name, "password")),
-        (None, Some(_)) => return Err(invalid("spec.helmSecretName", name, "username")),
-    };
-    if let Some(authorities) = text("cacerts")? {
-        settings.authorities = authorities;
-    }
-    settings.insecure_skip_tls_verify |= flag("insecureSkipVerify")?;
-    settings.plain_http = flag("basicHTTP")?;
-    Ok(settings)
+) -> Result<Access, HelmError> {
+    let access = all.with_secret(|entry| data.get(entry).map(|bytes| &*bytes.0));
+    access.map_err(|EntryError(entry)| invalid("spec.helmSecretName", name, entry))
 }
 
 /// Reads the Secret `spec.helmSecretNameForPaths`.
 fn by_path(
     name: &str,
     data: &BTreeMap<String, ByteString>,
-    all: &Settings,
-) -> Result<BTreeMap<String, Settings>, HelmError> {
+    all: &Access,
+) -> Result<BTreeMap<String, Access>, HelmError> {
     let wrong = || invalid("spec.helmSecretNameForPaths", name, PATHS);
     let bytes = data.get(PATHS).ok_or_else(wrong)?;
     let text = std::str::from_utf8(&bytes.0).map_err(|_| wrong())?;
@@ -198,7 +166,7 @@ fn by_path(
             username: entry.username,
             password: SecretString::from(entry.password),
         });
-        let settings = Settings {
+        let settings = Access {
             credential,
             authorities: if authorities.is_empty() {
                 all.authorities.clone()
@@ -221,11 +189,6 @@ fn invalid(field: &'static str, name: &str, entry: &'static str) -> HelmError {
     }
 }
 
-/// Reads a flag as Go's `strconv.ParseBool`. Another text is false, because the flags weaken TLS.
-fn is_true(text: &str) -> bool {
-    matches!(text, "1" | "t" | "T" | "TRUE" | "true" | "True")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,13 +201,16 @@ mod tests {
 
     fn username(access: &HelmAccess, folder: &str, repo: &str) -> Option<String> {
         let request = access.request(folder, repo, "chart", "1").unwrap();
-        request.credential.map(|credential| credential.username)
+        request
+            .access
+            .credential
+            .map(|credential| credential.username)
     }
 
     #[test]
     fn credential_is_sent_only_to_repositories_that_match_the_expression() {
         let secret = data(&[("username", "u"), ("password", "p"), ("cacerts", "PEM")]);
-        let all = with_secret(Settings::default(), "helm", &secret).unwrap();
+        let all = with_secret(Access::default(), "helm", &secret).unwrap();
         let mut access = HelmAccess {
             regex: "https://charts\\.example/".to_owned(),
             all,
@@ -258,7 +224,7 @@ mod tests {
         ] {
             assert_eq!(username(&access, "a", other), None, "{other}");
             let request = access.request("a", other, "c", "").unwrap();
-            assert_eq!(request.authorities, "PEM");
+            assert_eq!(request.access.authorities, "PEM");
         }
         access.regex.clear();
         assert_eq!(username(&access, "a", "https://charts.example/x"), None);
@@ -271,10 +237,10 @@ mod tests {
         let text = "apps/web: {username: web, password: p, basicHTTP: true}\n\
                     apps/*: {username: apps, password: p, caBundle: UEVN}\n\
                     half: {username: half}\n";
-        let paths = by_path("s", &data(&[(PATHS, text)]), &Settings::default()).unwrap();
+        let paths = by_path("s", &data(&[(PATHS, text)]), &Access::default()).unwrap();
         let access = HelmAccess {
             regex: ".*".to_owned(),
-            all: Settings::default(),
+            all: Access::default(),
             paths,
         };
         for (folder, expected) in [
@@ -287,22 +253,18 @@ mod tests {
             let found = username(&access, folder, "https://charts.example");
             assert_eq!(found.as_deref(), expected, "{folder}");
         }
-        assert!(access.request("apps/web", "r", "c", "").unwrap().plain_http);
+        assert!(
+            access
+                .request("apps/web", "r", "c", "")
+                .unwrap()
+                .access
+                .plain_http
+        );
         let request = access.request("apps/db", "r", "c", "").unwrap();
-        assert_eq!(request.authorities, "PEM");
+        assert_eq!(request.access.authorities, "PEM");
         for wrong in ["apps: 1", "[", "a: {caBundle: '!'}"] {
-            let wrong = by_path("s", &data(&[(PATHS, wrong)]), &Settings::default());
+            let wrong = by_path("s", &data(&[(PATHS, wrong)]), &Access::default());
             assert!(wrong.is_err());
         }
-    }
-
-    #[test]
-    fn incomplete_secrets_are_rejected_and_unclear_flags_are_false() {
-        for half in [&[("username", "u")][..], &[("password", "p")]] {
-            assert!(with_secret(Settings::default(), "helm", &data(half)).is_err());
-        }
-        let flags = data(&[("insecureSkipVerify", "yes"), ("basicHTTP", "true")]);
-        let settings = with_secret(Settings::default(), "helm", &flags).unwrap();
-        assert!(!settings.insecure_skip_tls_verify && settings.plain_http);
     }
 }

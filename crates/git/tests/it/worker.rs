@@ -16,7 +16,7 @@ async fn worker_that_ends_without_an_answer_is_an_error_of_its_request() {
         ("/nonexistent", &[], "cannot start"),
         (
             "/bin/sh",
-            &["-c", "read x; echo nonsense; sleep 100"],
+            &["-c", "read x; echo nonsense; sleep 10"],
             "unexpected",
         ),
     ] {
@@ -34,7 +34,7 @@ async fn worker_that_ends_without_an_answer_is_an_error_of_its_request() {
 async fn hostile_worker_cannot_return_unsafe_paths() {
     let (world, _) = world(Rules::default()).await;
     let cache = tempfile::TempDir::new().unwrap();
-    let script = r#"read x; echo '{"file":{"path":"../x","size":0}}'; sleep 100"#;
+    let script = r#"read x; echo '{"file":{"path":"../x","size":0}}'; sleep 10"#;
     let fetcher = fetcher_at(cache.path(), limits(), "/bin/sh", &["-c", script]);
     let error = fetcher
         .fetch(&world.source, &main_branch(), &[])

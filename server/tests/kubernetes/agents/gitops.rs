@@ -1,5 +1,7 @@
 //! Tests of the path from a git repository to the objects in a cluster, with a real cluster.
 
+mod helm_ops;
+
 use std::collections::BTreeMap;
 
 use drover_api::fleet::{Bundle, BundleDeployment, Content, FleetCluster, GitRepo};

@@ -1,0 +1,114 @@
+//! The charts of HelmOps, which the agent fetches from their repositories.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use drover_api::fleet::{BundleDeployment, BundleHelmOptions, BundleResource};
+use drover_charts::{Access, ChartError, ChartRequest, ChartSettings, Charts, EntryError, address};
+use drover_deploy::source::fetched_folder;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client, ResourceExt as _};
+use thiserror::Error;
+
+use super::content::{ContentReadError, Files, call};
+
+/// Soft limit of the memory of a process that fetches a chart, in bytes. The agent's container has a
+/// limit of 512 MiB.
+const MEMORY_BYTES: u64 = 192 << 20;
+
+/// The reason why the chart of a HelmOp is missing.
+#[derive(Debug, Error)]
+pub(super) enum HelmOpChartError {
+    #[error(transparent)]
+    Hub(#[from] ContentReadError),
+    #[error("the bundle deployment of the HelmOp has no chart")]
+    NoChart,
+    #[error(
+        "the address {0:?} of the chart of a HelmOp must begin with https://, http:// or oci://"
+    )]
+    Address(String),
+    #[error("the Secret {name} with the credential for the chart is not valid")]
+    Secret { name: String, source: EntryError },
+    #[error(transparent)]
+    Fetch(#[from] ChartError),
+}
+
+/// Creates the fetcher of an agent. `program` is the program that renders charts.
+pub(super) fn fetcher(program: PathBuf) -> Charts {
+    Charts::new(ChartSettings {
+        max_processes: 1,
+        memory_bytes: MEMORY_BYTES,
+        ..ChartSettings::new(program, std::env::temp_dir())
+    })
+}
+
+/// Fetches charts with the Secrets of bundle deployments.
+pub(super) struct HelmOpCharts {
+    pub(super) hub: Client,
+    pub(super) charts: Arc<Charts>,
+}
+
+impl HelmOpCharts {
+    /// Returns the files of the chart, in the folder in which the renderer looks for a fetched chart.
+    pub(super) async fn files(
+        &self,
+        deployment: &BundleDeployment,
+        options: &BundleHelmOptions,
+    ) -> Result<Files, HelmOpChartError> {
+        let helm = deployment.spec.options.helm.as_ref();
+        let helm = helm.ok_or(HelmOpChartError::NoChart)?;
+        let (repo, chart) = address(&helm.repo, &helm.chart)
+            .ok_or_else(|| HelmOpChartError::Address(format!("{}{}", helm.repo, helm.chart)))?;
+        let request = ChartRequest {
+            repo,
+            chart,
+            version: helm.version.clone(),
+            access: self.access(deployment, options).await?,
+            ..ChartRequest::default()
+        };
+        let fetched = self.charts.fetch(&request).await?;
+        let folder = fetched_folder(helm);
+        let files = fetched.files.into_iter();
+        let files = files.map(|(path, data)| resource(format!("{folder}{path}"), data));
+        Ok(Arc::new(files.collect()))
+    }
+
+    /// Reads the Secret that the server has copied to the namespace of the bundle deployment.
+    async fn access(
+        &self,
+        deployment: &BundleDeployment,
+        options: &BundleHelmOptions,
+    ) -> Result<Access, HelmOpChartError> {
+        let access = Access {
+            insecure_skip_tls_verify: options.insecure_skip_tls_verify,
+            ..Access::default()
+        };
+        let name = &options.secret_name;
+        if name.is_empty() {
+            return Ok(access);
+        }
+        let namespace = deployment.namespace().unwrap_or_default();
+        let secrets = Api::<Secret>::namespaced(self.hub.clone(), &namespace);
+        let secret = call(format!("the Secret {name}"), secrets.get(name)).await?;
+        let data = secret.data.unwrap_or_default();
+        let access = access.with_secret(|entry| data.get(entry).map(|bytes| &*bytes.0));
+        access.map_err(|source| HelmOpChartError::Secret {
+            name: name.clone(),
+            source,
+        })
+    }
+}
+
+fn resource(name: String, data: Vec<u8>) -> BundleResource {
+    let (content, encoding) = match String::from_utf8(data) {
+        Ok(text) => (text, ""),
+        Err(error) => (STANDARD.encode(error.as_bytes()), "base64"),
+    };
+    BundleResource {
+        name,
+        content,
+        encoding: encoding.to_owned(),
+    }
+}
