@@ -41,7 +41,7 @@ type fetchRequest struct {
 	PlainHTTP             bool   `json:"plainHttp"`
 	// Layout selects the form of the result.
 	Layout layout `json:"layout"`
-	// MaxBytes limits the unpacked archive. Zero: the limit of a render request.
+	// MaxBytes limits the unpacked archive.
 	MaxBytes int64 `json:"maxBytes"`
 }
 
@@ -49,8 +49,6 @@ type fetchRequest struct {
 type layout string
 
 const (
-	// layoutChart: files relative to the folder of the chart.
-	layoutChart layout = ""
 	// layoutArchive: files with their paths in the archive, which begin with the name of the chart.
 	layoutArchive layout = "archive"
 	// layoutPacked: the archive as one file.
@@ -83,12 +81,6 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 	switch {
 	case strings.HasPrefix(request.Chart, "oci://"):
 		data, err = fetchOCI(ctx, client, request, request.Chart)
-	case strings.HasPrefix(request.Repo, "oci://"):
-		reference := strings.TrimSuffix(request.Repo, "/")
-		if request.Chart != "" {
-			reference += "/" + request.Chart
-		}
-		data, err = fetchOCI(ctx, client, request, reference)
 	case request.Repo != "":
 		data, err = fetchFromRepo(ctx, client, request)
 	default:

@@ -20,15 +20,14 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"sigs.k8s.io/yaml"
+
+	"drover.dev/renderer/tarball"
 )
 
 const notesSuffix = "NOTES.txt"
 
-// Limits of the input. They also bound the memory of the process.
-const (
-	maxFiles      = 20_000
-	maxInputBytes = 100 << 20
-)
+// maxInputBytes limits the files of a request. It also bounds the memory of the process.
+const maxInputBytes = 100 << 20
 
 // render renders the chart, and passes the result through Kustomize.
 func render(ctx context.Context, conn *connection, request *renderRequest) (*results, error) {
@@ -53,8 +52,8 @@ func render(ctx context.Context, conn *connection, request *renderRequest) (*res
 }
 
 func checkInput(files map[string][]byte) error {
-	if len(files) > maxFiles {
-		return fmt.Errorf("the bundle has %d files, more than the limit of %d", len(files), maxFiles)
+	if len(files) > tarball.MaxFiles {
+		return fmt.Errorf("the bundle has %d files, more than the limit of %d", len(files), tarball.MaxFiles)
 	}
 	total := 0
 	for _, data := range files {

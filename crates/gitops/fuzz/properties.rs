@@ -26,6 +26,20 @@ pub(crate) fn fleet_yaml(data: &[u8]) {
     let _ = bundle_values(&bundle).hash;
 }
 
+/// Checks that the data of a Content is a manifest within the limit or an error, and that its hash is
+/// checked.
+pub(crate) fn content(data: &[u8]) {
+    let limit = 1 << 16;
+    assert!(Manifest::decompress(data, "0", limit).is_err());
+    if let Ok(manifest) = Manifest::decompress(data, "", limit) {
+        let stored = manifest.compress().map(|data| {
+            // The JSON of this program can be longer than the decompressed JSON.
+            Manifest::decompress(&data, &manifest.sha256(), u64::MAX)
+        });
+        assert!(stored.is_ok_and(|read| read.is_ok_and(|read| read == manifest)));
+    }
+}
+
 /// Checks that a cron expression is parsed without panic, and that its next time is in the future.
 pub(crate) fn cron(data: &[u8]) {
     let Ok(cron) = String::from_utf8_lossy(data).parse::<Cron>() else {

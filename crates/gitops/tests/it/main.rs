@@ -47,6 +47,11 @@ fn fleet_yaml_properties_are_true_for_the_fuzz_corpus() {
 }
 
 #[test]
+fn content_properties_are_true_for_the_fuzz_corpus() {
+    replay(PACKAGE, "content", properties::content);
+}
+
+#[test]
 fn cron_properties_are_true_for_the_fuzz_corpus() {
     replay(PACKAGE, "cron", properties::cron);
 }
