@@ -67,6 +67,13 @@ weaken: ## Mutation tests: remove each defence; only the named test must fail (t
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) weaken
 
+.PHONY: compat-fleet
+compat-fleet: ## Register Fleet's own agent at both hubs, and deploy bundles with it (builds the agent; not in CI)
+	@.ci/install test
+	@cargo build $(CARGO_ALL) --bins
+	@$(XTASK) compat-fleet
+	@DROVER_TEST_HUB=embedded $(XTASK) compat-fleet
+
 .PHONY: pictures
 pictures: ## Take the pictures of README.md from the demonstration in a real browser
 	@.ci/install test

@@ -8,8 +8,8 @@ use clap::Parser;
 use drover_e2e::with_causes;
 
 use crate::{
-    bench, demo, images, instructions, kubernetes, pictures, release, renderer, schemas, weaken,
-    wording,
+    bench, compat_fleet, demo, images, instructions, kubernetes, pictures, release, renderer,
+    schemas, weaken, wording,
 };
 
 /// The recipes of Drover, such as build, demo, release and mutation tests.
@@ -21,6 +21,8 @@ enum Recipe {
     /// Manage the Kubernetes programs of the tests
     #[command(subcommand)]
     Kubernetes(kubernetes::Recipe),
+    /// Build Fleet's own agent, register the agent at a hub, and deploy bundles with the agent
+    CompatFleet,
     /// Run the server on its embedded hub with simulated clusters, until Ctrl-C
     Demo(demo::Demo),
     /// Build the images of the server and the agent, which contain static programs only
@@ -59,6 +61,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
     match recipe {
         Recipe::Bench(bench) => bench.run().map_err(Into::into),
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
+        Recipe::CompatFleet => compat_fleet::run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Images(images) => images.run().map_err(Into::into),
         Recipe::Instructions(instructions) => instructions.run().map_err(Into::into),

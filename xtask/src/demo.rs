@@ -11,6 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_e2e::{CommandError, DemoOptions, DemoServer, DroverError, ProgramError};
 
+use crate::print::print_line;
+
 /// The reason why the demo ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
@@ -226,9 +228,4 @@ fn default_folder() -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".local/share")))
         .map(|data| data.join("drover/demo"))
-}
-
-fn print_line(text: &str) {
-    // Ignore errors, because standard output may be closed.
-    let _ = writeln!(io::stdout(), "{text}");
 }

@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod build;
+mod compat_fleet;
 mod demo;
 mod images;
 mod instructions;
@@ -10,6 +11,7 @@ mod kubernetes;
 mod limited;
 mod optimized;
 mod pictures;
+mod print;
 mod release;
 mod renderer;
 mod schemas;

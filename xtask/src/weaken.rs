@@ -15,7 +15,7 @@ mod patch;
 mod suite;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ use patch::{Patch, PatchError};
 use suite::{Outcome, Suite, SuiteError};
 
 use crate::build::root;
+use crate::print::print_line;
 
 /// The reason why the recipe failed.
 #[derive(Debug, thiserror::Error)]
@@ -356,11 +357,6 @@ fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (Verdict, Strin
             )
         }
     }
-}
-
-fn print_line(text: &str) {
-    // Ignore errors: if standard output is closed, the exit code still shows the result.
-    let _ = writeln!(io::stdout(), "{text}");
 }
 
 #[cfg(test)]
