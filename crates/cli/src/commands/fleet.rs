@@ -16,7 +16,6 @@ use self::folder::LocalFiles;
 use crate::args::{FleetApply, FleetArgs, FleetCommand};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::table::printable;
 use crate::terminal::{notice, print};
 
 /// Maximum size of a targets file, in bytes.
@@ -62,12 +61,11 @@ fn bundles(args: &FleetApply, root: &Path) -> Result<Vec<Bundle>, Failure> {
             local.add(path, "")?;
         }
     }
-    for (path, reason) in local.skipped() {
-        notice(&format!("Skipped {}: {reason}.", printable(path)));
-    }
     let other =
         |error: &dyn std::fmt::Display| Failure::Other(format!("cannot read the bundles: {error}"));
-    let tree = Tree::new(local.into_files(), &limits).map_err(|error| other(&error))?;
+    let (files, rejected) = local.into_files();
+    let tree = Tree::new(files, &limits).map_err(|error| other(&error))?;
+    let tree = tree.with_rejected(rejected);
     let drafts = match read_folders(&options, &placement, &tree, &limits) {
         Ok(drafts) => drafts,
         Err(ReadError::NoBundles { paths }) => {

@@ -73,7 +73,10 @@ pub(super) async fn bundles(
     let files = checkout.files.into_iter();
     let files: BTreeMap<String, Vec<u8>> =
         files.map(|(path, data)| (path, data.to_vec())).collect();
-    let drafts = blocking(move || read(&repo, files)).await?;
+    let rejected = checkout.rejected.into_iter();
+    let rejected = rejected.map(|(path, error)| (path, error.to_string()));
+    let rejected = rejected.collect();
+    let drafts = blocking(move || read(&repo, files, rejected)).await?;
     let mut complete = Vec::new();
     for draft in drafts {
         let charts = downloads.fetch(&draft).await;
@@ -99,9 +102,13 @@ async fn blocking<T: Send + 'static>(
         })
 }
 
-fn read(repo: &GitRepo, files: BTreeMap<String, Vec<u8>>) -> Result<Vec<BundleDraft>, FetchError> {
+fn read(
+    repo: &GitRepo,
+    files: BTreeMap<String, Vec<u8>>,
+    rejected: BTreeMap<String, String>,
+) -> Result<Vec<BundleDraft>, FetchError> {
     let limits = Limits::default();
-    let tree = Tree::new(files, &limits)?;
+    let tree = Tree::new(files, &limits)?.with_rejected(rejected);
     Ok(read_repository(repo, &tree, &limits)?)
 }
 

@@ -319,6 +319,14 @@ fn files(
         return Ok(files);
     }
     let ignored = Ignored::read(tree, folder)?;
+    for (path, reason) in tree.rejected_below(folder) {
+        if !ignored.excludes(path)? {
+            return Err(ReadError::Rejected {
+                file: join(folder, path)?,
+                reason: reason.to_owned(),
+            });
+        }
+    }
     for (path, data) in tree.files_below(folder) {
         if !excluded.contains(path) && !ignored.excludes(path)? {
             files.insert(path.to_owned(), data.to_vec());

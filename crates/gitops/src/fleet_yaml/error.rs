@@ -63,6 +63,16 @@ pub enum ReadError {
         /// Folder of the chart's files in the bundle.
         folder: String,
     },
+    /// A file of a bundle was left out.
+    #[error(
+        "cannot use the file {file:?}: {reason}. To deploy without the file, add its path to a .fleetignore"
+    )]
+    Rejected {
+        /// Path of the file.
+        file: String,
+        /// The reason.
+        reason: String,
+    },
     /// A path or file is not permitted.
     #[error(transparent)]
     Tree(#[from] TreeError),

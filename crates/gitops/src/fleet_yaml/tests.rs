@@ -126,6 +126,31 @@ fn hidden_and_ignored_files_are_not_in_the_bundle() {
 }
 
 #[test]
+fn bundle_with_a_file_that_was_left_out_has_an_error_unless_the_file_is_ignored() {
+    let read = |ignored: &str| {
+        let files = [
+            ("a/x.yaml", ""),
+            ("a/.fleetignore", ignored),
+            ("b/y.yaml", ""),
+        ];
+        let rejected = [("a/large.bin", "too large"), ("other/link", "leads out")];
+        let rejected = rejected.map(|(path, reason)| (path.to_owned(), reason.to_owned()));
+        let tree = tree(&files).with_rejected(rejected.into());
+        read_repository(
+            &repo(json!({ "paths": ["a", "b"] })),
+            &tree,
+            &Limits::default(),
+        )
+    };
+    let error = read("*.md").unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot use the file \"a/large.bin\": too large"),
+        "{error}"
+    );
+    assert_eq!(read("*.bin").unwrap().len(), 2);
+}
+
+#[test]
 fn values_files_merge_over_values_and_are_not_resources() {
     let files = [
         (

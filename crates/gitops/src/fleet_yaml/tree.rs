@@ -72,6 +72,7 @@ pub enum TreeError {
 pub struct Tree {
     files: BTreeMap<String, Vec<u8>>,
     folders: BTreeSet<String>,
+    rejected: BTreeMap<String, String>,
 }
 
 impl Tree {
@@ -103,7 +104,19 @@ impl Tree {
             let slashes = path.match_indices('/');
             folders.extend(slashes.map(|(index, _)| path[..index].to_owned()));
         }
-        Ok(Self { files, folders })
+        Ok(Self {
+            files,
+            folders,
+            rejected: BTreeMap::new(),
+        })
+    }
+
+    /// Adds the paths of files that are left out, with the reasons. A bundle with such a file has an error,
+    /// because an incomplete bundle would delete objects.
+    #[must_use]
+    pub fn with_rejected(mut self, rejected: BTreeMap<String, String>) -> Self {
+        self.rejected = rejected;
+        self
     }
 
     pub(super) fn file(&self, path: &str) -> Option<&[u8]> {
@@ -129,17 +142,33 @@ impl Tree {
         &'a self,
         folder: &'a str,
     ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-        let start = if folder.is_empty() {
-            String::new()
-        } else {
-            format!("{folder}/")
-        };
-        let length = start.len();
-        self.files
-            .range(start.clone()..)
-            .take_while(move |(path, _)| path.starts_with(&start))
-            .map(move |(path, data)| (&path[length..], data.as_slice()))
+        below(&self.files, folder).map(|(path, data)| (path, data.as_slice()))
     }
+
+    /// Returns the paths of files below a folder that are left out, relative to the folder, with the reason.
+    pub(super) fn rejected_below<'a>(
+        &'a self,
+        folder: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        below(&self.rejected, folder).map(|(path, reason)| (path, reason.as_str()))
+    }
+}
+
+/// Returns the entries below a folder, with paths relative to the folder.
+fn below<'a, T>(
+    entries: &'a BTreeMap<String, T>,
+    folder: &str,
+) -> impl Iterator<Item = (&'a str, &'a T)> {
+    let start = if folder.is_empty() {
+        String::new()
+    } else {
+        format!("{folder}/")
+    };
+    let length = start.len();
+    entries
+        .range(start.clone()..)
+        .take_while(move |(path, _)| path.starts_with(&start))
+        .map(move |(path, value)| (&path[length..], value))
 }
 
 /// Reports whether a path is a folder or is below it.

@@ -21,7 +21,7 @@ pub(super) struct LocalFiles {
     bytes: usize,
     /// Paths that were read, with all files below.
     added: BTreeSet<String>,
-    skipped: BTreeMap<String, &'static str>,
+    rejected: BTreeMap<String, String>,
 }
 
 impl LocalFiles {
@@ -35,7 +35,7 @@ impl LocalFiles {
             files: BTreeMap::new(),
             bytes: 0,
             added: BTreeSet::new(),
-            skipped: BTreeMap::new(),
+            rejected: BTreeMap::new(),
         })
     }
 
@@ -66,13 +66,9 @@ impl LocalFiles {
         Ok(())
     }
 
-    /// Returns the paths that were skipped, with the reason.
-    pub(super) fn skipped(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.skipped.iter().map(|(path, reason)| (&**path, *reason))
-    }
-
-    pub(super) fn into_files(self) -> BTreeMap<String, Vec<u8>> {
-        self.files
+    /// Returns the files, and the paths of symbolic links that were left out, with the reason.
+    pub(super) fn into_files(self) -> (BTreeMap<String, Vec<u8>>, BTreeMap<String, String>) {
+        (self.files, self.rejected)
     }
 
     fn add_path(&mut self, path: &str) -> Result<(), Failure> {
@@ -124,7 +120,7 @@ impl LocalFiles {
             match self.target(full) {
                 Ok(target) => return self.add_file(path, &target),
                 Err(reason) => {
-                    self.skipped.insert(path.to_owned(), reason);
+                    self.rejected.insert(path.to_owned(), reason.to_owned());
                     return Ok(());
                 }
             }
