@@ -273,6 +273,16 @@ func resolve(client *registry.Client, reference, version string) (tagged, tag st
 	if err != nil {
 		return "", "", errors.New("the URL is not valid")
 	}
+	// Helm's client takes an incomplete version, for example 1.2, for a tag.
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); version != "" && err != nil {
+		tags, err := client.Tags(strings.TrimPrefix(reference, "oci://"))
+		if err != nil {
+			return "", "", err
+		}
+		if version, err = registry.GetTagMatchingVersionOrConstraint(tags, version); err != nil {
+			return "", "", err
+		}
+	}
 	_, resolved, err := client.ValidateReference(reference, version, parsed)
 	if err != nil {
 		return "", "", err

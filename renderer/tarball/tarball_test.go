@@ -62,7 +62,7 @@ func FuzzUnpack(f *testing.F) {
 		size := 0
 		for name, content := range files {
 			size += len(content)
-			if name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "..") {
+			if name != path.Clean(name) || path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
 				t.Fatalf("the path %q leads out of the archive", name)
 			}
 		}

@@ -1,7 +1,8 @@
 //! Runs a program until a deadline.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,15 +37,16 @@ pub(crate) fn run(mut command: Command, deadline: Option<Instant>) -> io::Result
     };
     Ok(Limited {
         status: (!killed).then_some(status),
-        stdout: read(stdout)?,
-        stderr: read(stderr)?,
+        stdout: read(&stdout)?,
+        stderr: read(&stderr)?,
     })
 }
 
-fn read(mut file: File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
+/// Reads a file without a change of its position, which a child of a killed program shares.
+fn read(file: &File) -> io::Result<String> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, 0)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

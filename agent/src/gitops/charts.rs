@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::{BundleDeployment, BundleHelmOptions, BundleResource};
-use drover_charts::{Access, ChartError, ChartRequest, ChartSettings, Charts, EntryError, address};
+use drover_charts::{
+    Access, AddressError, ChartError, ChartRequest, ChartSettings, Charts, EntryError, address,
+};
 use drover_deploy::source::fetched_folder;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
@@ -23,14 +26,14 @@ const MEMORY_BYTES: u64 = 192 << 20;
 pub(super) enum HelmOpChartError {
     #[error(transparent)]
     Hub(#[from] ContentReadError),
-    #[error("the bundle deployment of the HelmOp has no chart")]
+    #[error("cannot fetch the chart: the bundle deployment has no field options.helm")]
     NoChart,
-    #[error(
-        "the address {0:?} of the chart of a HelmOp must begin with https://, http:// or oci://"
-    )]
-    Address(String),
-    #[error("the Secret {name} with the credential for the chart is not valid")]
+    #[error("cannot fetch the chart")]
+    Address(#[from] AddressError),
+    #[error("cannot use the Secret {name} with the credential of the chart's repository")]
     Secret { name: String, source: EntryError },
+    #[error("cannot read helmOpCABundle: the value is not UTF-8 text")]
+    Authorities,
     #[error(transparent)]
     Fetch(#[from] ChartError),
 }
@@ -38,7 +41,8 @@ pub(super) enum HelmOpChartError {
 /// Creates the fetcher of an agent. `program` is the program that renders charts.
 pub(super) fn fetcher(program: PathBuf) -> Charts {
     Charts::new(ChartSettings {
-        max_processes: 1,
+        timeout: Duration::from_secs(30),
+        max_processes: 2,
         memory_bytes: MEMORY_BYTES,
         ..ChartSettings::new(program, std::env::temp_dir())
     })
@@ -59,8 +63,7 @@ impl HelmOpCharts {
     ) -> Result<Files, HelmOpChartError> {
         let helm = deployment.spec.options.helm.as_ref();
         let helm = helm.ok_or(HelmOpChartError::NoChart)?;
-        let (repo, chart) = address(&helm.repo, &helm.chart)
-            .ok_or_else(|| HelmOpChartError::Address(format!("{}{}", helm.repo, helm.chart)))?;
+        let (repo, chart) = address(&helm.repo, &helm.chart)?;
         let request = ChartRequest {
             repo,
             chart,
@@ -81,23 +84,26 @@ impl HelmOpCharts {
         deployment: &BundleDeployment,
         options: &BundleHelmOptions,
     ) -> Result<Access, HelmOpChartError> {
-        let access = Access {
-            insecure_skip_tls_verify: options.insecure_skip_tls_verify,
-            ..Access::default()
-        };
+        let mut access = Access::default();
         let name = &options.secret_name;
-        if name.is_empty() {
-            return Ok(access);
+        if !name.is_empty() {
+            let namespace = deployment.namespace().unwrap_or_default();
+            let secrets = Api::<Secret>::namespaced(self.hub.clone(), &namespace);
+            let secret = call(format!("the Secret {name}"), secrets.get(name)).await?;
+            let data = secret.data.unwrap_or_default();
+            let read = access.with_secret(|entry| data.get(entry).map(|bytes| &*bytes.0));
+            access = read.map_err(|source| HelmOpChartError::Secret {
+                name: name.clone(),
+                source,
+            })?;
         }
-        let namespace = deployment.namespace().unwrap_or_default();
-        let secrets = Api::<Secret>::namespaced(self.hub.clone(), &namespace);
-        let secret = call(format!("the Secret {name}"), secrets.get(name)).await?;
-        let data = secret.data.unwrap_or_default();
-        let access = access.with_secret(|entry| data.get(entry).map(|bytes| &*bytes.0));
-        access.map_err(|source| HelmOpChartError::Secret {
-            name: name.clone(),
-            source,
-        })
+        // As in Fleet, the Secret does not disable the verification of certificates.
+        access.insecure_skip_tls_verify = options.insecure_skip_tls_verify;
+        if let (true, Some(bundle)) = (access.authorities.is_empty(), &options.ca_bundle) {
+            let authorities = String::from_utf8(bundle.0.clone());
+            access.authorities = authorities.map_err(|_| HelmOpChartError::Authorities)?;
+        }
+        Ok(access)
     }
 }
 

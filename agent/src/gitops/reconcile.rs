@@ -13,7 +13,7 @@ use drover_deploy::object::Object;
 use drover_deploy::watch::{KindName, Kinds};
 use drover_gitops::states::{set_condition, state_of};
 use drover_gitops::targeting::Selector;
-use drover_reconcile::{Action, Attempt, Reconciler};
+use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -149,7 +149,7 @@ impl Reconcile {
             Ok(read) => read,
             Err(error) => {
                 let mut status = before;
-                let (conditions, message) = (&mut status.conditions, text(&error));
+                let (conditions, message) = (&mut status.conditions, error_chain(&error));
                 set_condition(conditions, "Deployed", "False", "Error", &message, &now());
                 return Err((status, error));
             }
@@ -338,12 +338,4 @@ fn condition(status: &BundleDeploymentStatus, name: &str) -> String {
 
 fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// Returns the message of an error and of its source.
-fn text(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }

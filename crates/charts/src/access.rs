@@ -30,8 +30,13 @@ pub struct Access {
 
 /// An entry of a Secret is missing or is not valid text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the entry {0} is missing or is not valid text")]
+#[error("the entry {0} of the Secret is missing or is not UTF-8 text")]
 pub struct EntryError(pub &'static str);
+
+/// An address of a chart that is neither http, https nor oci.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the address {0:?} of the chart does not begin with https://, http:// or oci://")]
+pub struct AddressError(pub String);
 
 impl Access {
     /// Adds the entries of a Secret in Fleet's format: `username`, `password`, `cacerts`,
@@ -73,16 +78,21 @@ fn is_true(text: &str) -> bool {
 }
 
 /// Returns the repository and the chart of a request for the fields `repo` and `chart` of Fleet's Helm
-/// options. Returns `None` for an address of another type than http, https or oci.
-#[must_use]
-pub fn address(repo: &str, chart: &str) -> Option<(String, String)> {
+/// options.
+///
+/// # Errors
+///
+/// The address is neither http, https nor oci.
+pub fn address(repo: &str, chart: &str) -> Result<(String, String), AddressError> {
     if repo.starts_with(OCI) {
         // As in Fleet, the address of a registry contains the name of the chart.
-        return Some((String::new(), repo.to_owned()));
+        return Ok((String::new(), repo.to_owned()));
     }
     let address = if repo.is_empty() { chart } else { repo };
-    let is_registry = repo.is_empty() && chart.starts_with(OCI);
-    (is_http(address) || is_registry).then(|| (repo.to_owned(), chart.to_owned()))
+    if is_http(address) || repo.is_empty() && chart.starts_with(OCI) {
+        return Ok((repo.to_owned(), chart.to_owned()));
+    }
+    Err(AddressError(address.to_owned()))
 }
 
 /// Returns the repository and the chart of a request for a dependency of a chart. Returns `None` for a
@@ -122,7 +132,7 @@ mod tests {
 
     #[test]
     fn only_http_and_oci_addresses_are_fetched() {
-        let pair = |repo: &str, chart: &str| Some((repo.to_owned(), chart.to_owned()));
+        let pair = |repo: &str, chart: &str| Ok((repo.to_owned(), chart.to_owned()));
         let repo = "https://charts.example";
         assert_eq!(address(repo, "web"), pair(repo, "web"));
         assert_eq!(address("", "https://x/a.tgz"), pair("", "https://x/a.tgz"));
@@ -135,7 +145,7 @@ mod tests {
             ("file:///etc", "passwd"),
             ("@alias", "web"),
         ] {
-            assert_eq!(address(repo, chart), None, "{repo} {chart}");
+            assert!(address(repo, chart).is_err(), "{repo} {chart}");
         }
     }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-pub use access::{Access, Credential, EntryError, address, dependency_address};
+pub use access::{Access, AddressError, Credential, EntryError, address, dependency_address};
 pub use process::ProcessError;
 
 /// Settings of the processes.
@@ -25,7 +25,8 @@ pub struct ChartSettings {
     pub program: PathBuf,
     /// Folder for the temporary home folders of processes. The folder is created if necessary.
     pub folder: PathBuf,
-    /// Time for a request, with the wait for the response.
+    /// Time for a request, with the wait for the response. A request waits for the same time until
+    /// another process ends.
     pub timeout: Duration,
     /// Maximum number of processes at the same time.
     pub max_processes: usize,
@@ -86,6 +87,9 @@ pub enum ChartError {
     /// The process cannot be started, ended early, or sent an invalid response.
     #[error(transparent)]
     Process(#[from] ProcessError),
+    /// All processes were busy until the timeout.
+    #[error("cannot fetch the chart: other charts were fetched for {seconds} s", seconds = .0.as_secs())]
+    Busy(Duration),
     /// The process exceeded the timeout.
     #[error("cannot fetch the chart: no result within {seconds} s", seconds = .0.as_secs())]
     Timeout(Duration),
@@ -138,9 +142,10 @@ impl Charts {
         request: &ChartRequest,
         layout: &'static str,
     ) -> Result<FetchedChart, ChartError> {
-        // The semaphore is never closed.
-        let _slot = self.slots.acquire().await;
         let timeout = self.settings.timeout;
+        let waiting = tokio::time::timeout(timeout, self.slots.acquire()).await;
+        // The semaphore is never closed.
+        let _slot = waiting.map_err(|_| ChartError::Busy(timeout))?;
         let response = process::exchange(&self.settings, request, layout);
         match tokio::time::timeout(timeout, response).await {
             Ok(response) => response,

@@ -16,6 +16,8 @@ use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart};
 const MAX_UNPACKED_BYTES: usize = 32 << 20;
 /// Maximum size of a frame. A response contains the files in base64, and their names.
 const MAX_RESPONSE_BYTES: usize = MAX_UNPACKED_BYTES / 3 * 4 + (8 << 20);
+/// Maximum length of an error, in characters. An error can contain text of a server or an archive.
+const MAX_ERROR: usize = 500;
 /// Maximum CPU time of a process, in seconds.
 const CPU_SECONDS: u64 = 60;
 /// Maximum size of a file that a process writes, in bytes.
@@ -36,7 +38,7 @@ const ENVIRONMENT: [&str; 8] = [
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// The program cannot be started.
-    #[error("cannot start {program}, which fetches charts: {source}")]
+    #[error("cannot start {program}, which fetches charts")]
     Start {
         /// Path of the program.
         program: PathBuf,
@@ -45,7 +47,7 @@ pub enum ProcessError {
     },
     /// The process ended, or its streams failed.
     #[error(
-        "cannot fetch the chart: the process ended; it may have exceeded its memory or CPU time"
+        "cannot fetch the chart: the process ended, possibly because of its limits of memory and CPU time"
     )]
     Exchange(#[source] io::Error),
     /// The response is invalid.
@@ -138,7 +140,7 @@ pub(crate) async fn exchange(
 ) -> Result<FetchedChart, ChartError> {
     let response = respond(settings, request, layout).await?;
     if !response.error.is_empty() {
-        return Err(ChartError::Rejected(response.error));
+        return Err(ChartError::Rejected(shortened(&response.error)));
     }
     let fetched = response
         .fetched
@@ -150,6 +152,18 @@ pub(crate) async fn exchange(
         version: fetched.version,
         files: files.map_err(|_| ProcessError::Response("the response is not valid"))?,
     })
+}
+
+/// Returns the beginning of a text without control characters.
+fn shortened(text: &str) -> String {
+    let printable = text
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it });
+    let mut short: String = printable.take(MAX_ERROR).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 /// Returns the request in the format of the program.
@@ -176,5 +190,17 @@ fn message<'a>(
             layout,
             max_bytes: MAX_UNPACKED_BYTES,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_errors_are_shortened_and_have_no_control_characters() {
+        assert_eq!(shortened("a\r\nb"), "a  b");
+        let long = shortened(&"é".repeat(10_000));
+        assert_eq!(long.chars().count(), MAX_ERROR + 1);
     }
 }

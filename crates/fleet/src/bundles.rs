@@ -41,6 +41,7 @@ use crate::world::World;
 use crate::writes::{UNREADABLE, exists, parameters};
 
 pub(crate) use self::cache::facts;
+pub(crate) use self::copies::{CopyError, check_type};
 pub(crate) use self::error::BundleError;
 
 /// Finalizer of a Bundle. The server removes the finalizer after the deletion of the bundle

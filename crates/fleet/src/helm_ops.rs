@@ -1,25 +1,25 @@
 //! Writes the bundle and the status of HelmOps. Agents pull the charts.
 
+mod polls;
 mod versions;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use drover_api::fleet::labels::HELM_OP_NAME;
 use drover_api::fleet::{Bundle, BundleDeployment, HelmOp, HelmOpStatus};
-use drover_charts::Charts;
-use drover_gitops::helm_op::{HelmOpError, bundle, pin, ranges};
-use drover_gitops::policy::Refusal;
+use drover_gitops::helm_op::{HelmOpError, bundle, pin, pinned, ranges};
+use drover_gitops::policy::{Refusal, Resolved};
 use drover_gitops::states::{ready_condition, set_condition};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Client, ResourceExt as _};
 use thiserror::Error;
 
-use self::versions::{Poll, Versions};
+pub(crate) use self::polls::HelmOpPolls;
+use self::versions::Poll;
+pub(crate) use self::versions::Versions;
 use crate::limits;
 use crate::mirror::Key;
 use crate::repos::{BundleWriteError, BundleWriter};
@@ -34,7 +34,7 @@ enum NotAccepted {
     Refused(#[from] Refusal),
     #[error(transparent)]
     Invalid(#[from] HelmOpError),
-    #[error("no version of the chart is known: {0}")]
+    #[error("{0}")]
     NoVersion(String),
     #[error("the Bundle {0} exists and does not belong to the HelmOp; rename the HelmOp")]
     Occupied(String),
@@ -56,13 +56,33 @@ pub(crate) struct HelmOps {
     client: Client,
     world: World,
     writer: BundleWriter,
-    versions: Versions,
+    versions: Arc<Versions>,
+}
+
+/// Returns the bundle of a HelmOp with its ranges, and the defaults of the namespace's policies.
+fn unpinned(world: &World, key: &Key, helm_op: &HelmOp) -> Result<(Bundle, Resolved), NotAccepted> {
+    let resolved = limits::of(world, &key.namespace).helm_op(helm_op)?;
+    Ok((bundle(helm_op, &resolved)?, resolved))
+}
+
+/// Enqueues HelmOps after each change of their specs and of the limits of their namespace.
+fn connect_specs(world: &World, trigger: &Trigger<Key>) {
+    let enqueue = trigger.clone();
+    world.helm_ops.listen(move |change| {
+        let spec = |it: &Option<Arc<HelmOp>>| it.as_ref().map(|it| it.metadata.generation);
+        if spec(&change.before) != spec(&change.after) {
+            enqueue.enqueue(change.key.clone());
+        }
+    });
+    limits::connect(world, trigger, |world, namespace| {
+        crate::keys(&world.helm_ops.in_namespace(namespace))
+    });
 }
 
 impl HelmOps {
-    pub(crate) fn new(client: Client, world: World, charts: Arc<Charts>) -> Self {
+    pub(crate) fn new(client: Client, world: World, versions: Arc<Versions>) -> Self {
         Self {
-            versions: Versions::new(client.clone(), charts),
+            versions,
             writer: BundleWriter {
                 client: client.clone(),
                 world: world.clone(),
@@ -84,13 +104,7 @@ impl HelmOps {
 
     /// Enqueues HelmOps after each change that concerns them.
     pub(crate) fn connect(world: &World, trigger: &Trigger<Key>) {
-        let enqueue = trigger.clone();
-        world.helm_ops.listen(move |change| {
-            let spec = |it: &Option<Arc<HelmOp>>| it.as_ref().map(|it| it.metadata.generation);
-            if spec(&change.before) != spec(&change.after) {
-                enqueue.enqueue(change.key.clone());
-            }
-        });
+        connect_specs(world, trigger);
         let enqueue = trigger.clone();
         world.bundles.listen(move |change| {
             let bundles = [&change.before, &change.after].into_iter().flatten();
@@ -107,34 +121,29 @@ impl HelmOps {
                 enqueue.enqueue(key);
             }
         });
-        limits::connect(world, trigger, |world, namespace| {
-            crate::keys(&world.helm_ops.in_namespace(namespace))
-        });
     }
 
-    /// Returns the bundle of a HelmOp with exact versions, and the poll of its ranges.
-    async fn bundle(
+    /// Returns the bundle of a HelmOp with exact versions. Returns `None` while no poll has ended.
+    fn bundle(
         &self,
         key: &Key,
         helm_op: &HelmOp,
-    ) -> Result<(Bundle, Option<Poll>), (NotAccepted, Option<Poll>)> {
-        let resolved = limits::of(&self.world, &key.namespace).helm_op(helm_op);
-        let resolved = resolved.map_err(|refusal| (refusal.into(), None))?;
-        let bundle = bundle(helm_op, &resolved);
-        let mut bundle = bundle.map_err(|error| (error.into(), None))?;
-        let ranges = ranges(&bundle);
-        if ranges.is_empty() {
-            self.versions.forget(key);
-            return Ok((bundle, None));
+        poll: Option<&Poll>,
+    ) -> Result<Option<Bundle>, NotAccepted> {
+        let (mut bundle, _) = unpinned(&self.world, key, helm_op)?;
+        // After a restart, the bundle has the versions of an earlier poll.
+        let present = self.world.bundles.get(key);
+        let present = present.filter(|present| owner(present).as_ref() == Some(key));
+        let mut versions = present.map_or_else(BTreeMap::new, |present| pinned(&present, &bundle));
+        versions.extend(poll.map(|poll| poll.found.clone()).unwrap_or_default());
+        pin(&mut bundle, &versions);
+        if ranges(&bundle).is_empty() {
+            return Ok(Some(bundle));
         }
-        let secret = &resolved.secret_name;
-        let poll = Box::pin(self.versions.poll(key, helm_op, secret, ranges)).await;
-        if let (false, Some(failure)) = (poll.is_complete(), &poll.failure) {
-            let error = NotAccepted::NoVersion(failure.reason.clone());
-            return Err((error, Some(poll)));
+        match poll.and_then(|poll| poll.failure.as_ref()) {
+            Some(failure) => Err(NotAccepted::NoVersion(failure.reason.clone())),
+            None => Ok(None),
         }
-        pin(&mut bundle, &poll.found);
-        Ok((bundle, Some(poll)))
     }
 
     /// Writes the bundle. Returns the version of its chart.
@@ -180,12 +189,13 @@ impl HelmOps {
         let conditions = &mut status.base.conditions;
         set_condition(conditions, "Accepted", accepted, reason, &cause, &now);
         ready_condition(conditions, &aggregate.ready_message("Bundle"), &now);
-        conditions.retain(|condition| poll.is_some() || condition.type_ != "Polled");
         if let Some(poll) = poll {
             let (polled, reason, message) = poll.condition(helm_op);
             set_condition(conditions, "Polled", polled, reason, &message, &now);
-            status.last_polling_time = Some(Time(poll.at));
+        } else {
+            conditions.retain(|condition| condition.type_ != "Polled");
         }
+        status.last_polling_time = poll.map(|poll| Time(poll.at));
         status
     }
 
@@ -203,7 +213,6 @@ impl Reconciler for HelmOps {
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
         let helm_ops = Api::<HelmOp>::namespaced(self.client.clone(), &key.namespace);
         let Some(helm_op) = self.world.helm_ops.get(key) else {
-            self.versions.forget(key);
             let bundle = self.world.bundles.get(key);
             if let Some(bundle) = bundle.filter(|it| owner(it).as_ref() == Some(key)) {
                 if exists("find a HelmOp", &helm_ops, &key.name).await? {
@@ -216,9 +225,12 @@ impl Reconciler for HelmOps {
         if helm_op.metadata.deletion_timestamp.is_some() {
             return Ok(Action::await_change());
         }
-        let (written, poll) = match self.bundle(key, &helm_op).await {
-            Ok((bundle, poll)) => (self.write(key, bundle).await?, poll),
-            Err((error, poll)) => (Err(error), poll),
+        let poll = self.versions.get(key);
+        let written = match self.bundle(key, &helm_op, poll.as_ref()) {
+            Ok(Some(bundle)) => self.write(key, bundle).await?,
+            // The end of the poll enqueues the HelmOp again.
+            Ok(None) => return Ok(Action::await_change()),
+            Err(error) => Err(error),
         };
         let status = self.status(key, &helm_op, &written, poll.as_ref());
         let operation = "write the status of a HelmOp";
@@ -227,11 +239,7 @@ impl Reconciler for HelmOps {
         if let Some(written) = written {
             self.world.helm_ops.observe(written);
         }
-        let next = poll.and_then(|poll| poll.next(&helm_op));
-        Ok(next.map_or_else(Action::await_change, |next| {
-            let left = Duration::try_from(next.duration_since(Timestamp::now()));
-            Action::requeue(left.unwrap_or_default())
-        }))
+        Ok(Action::await_change())
     }
 }
 

@@ -37,7 +37,7 @@ use drover_reconcile::{Backoff, Controller, Options, Runtime, Trigger, on_change
 use self::bundles::Bundles;
 use self::clusters::Clusters;
 use self::contents::{Collection, Contents};
-use self::helm_ops::HelmOps;
+use self::helm_ops::{HelmOpPolls, HelmOps};
 use self::image_scans::ImageScans;
 use self::registration::{HubAddress, Registration};
 use self::repos::{RepoStates, RepoStatuses, Repos};
@@ -61,8 +61,8 @@ const COOLDOWN: Duration = Duration::from_millis(200);
 const POLL_PAUSE: Duration = Duration::from_secs(2);
 /// Pause before and after a write of a status. A status is written at most every few seconds.
 const STATUS_DELAY: Duration = Duration::from_secs(1);
-/// Timeout of the search for the versions of a HelmOp's charts.
-const HELM_OP_TIMEOUT: Duration = Duration::from_mins(5);
+/// Maximum number of HelmOps that search for versions at the same time.
+const POLLS: usize = 4;
 
 /// The controllers of Fleet's kinds.
 pub struct Gitops {
@@ -218,6 +218,7 @@ impl Gitops {
             address: self.address.clone(),
         };
         let (repos, clusters, groups) = (world.clone(), world.clone(), world.clone());
+        let (helm_ops, helm_op_polls) = self.helm_ops();
         tokio::join!(
             namespaces::run(client, runtime),
             registration.run(runtime),
@@ -237,7 +238,8 @@ impl Gitops {
                     .at_start(move || keys(&groups.groups.all()))
             ),
             runtime.run(self.schedules()),
-            runtime.run(self.helm_ops()),
+            runtime.run(helm_ops),
+            runtime.run(helm_op_polls),
             runtime.run(self.image_scans()),
             runtime.run_single(Options::new("contents"), Collection(contents), []),
             self.clean_git_cache(),
@@ -304,18 +306,34 @@ impl Gitops {
         })
     }
 
-    fn helm_ops(&self) -> Controller<HelmOps> {
+    fn helm_ops(&self) -> (Controller<HelmOps>, Controller<HelmOpPolls>) {
         let trigger = self.runtime.trigger(Options {
             concurrency: CONCURRENCY,
             cooldown: STATUS_DELAY,
-            timeout: Some(HELM_OP_TIMEOUT),
             ..Options::new("helm-ops")
         });
         HelmOps::connect(&self.world, &trigger);
-        let charts = Arc::clone(&self.charts);
-        let helm_ops = HelmOps::new(self.hub.client(), self.world.clone(), charts);
-        let world = self.world.clone();
-        Controller::new(trigger, helm_ops).at_start(move || HelmOps::keys(&world))
+        let polling = self.runtime.trigger(Options {
+            concurrency: POLLS,
+            // Each request of a poll has a timeout.
+            timeout: None,
+            ..Options::new("helm-op-polls")
+        });
+        HelmOpPolls::connect(&self.world, &polling);
+        let versions = Arc::default();
+        let polls = HelmOpPolls {
+            client: self.hub.client(),
+            charts: Arc::clone(&self.charts),
+            world: self.world.clone(),
+            versions: Arc::clone(&versions),
+            helm_ops: trigger.clone(),
+        };
+        let helm_ops = HelmOps::new(self.hub.client(), self.world.clone(), versions);
+        let (world, seen) = (self.world.clone(), self.world.clone());
+        (
+            Controller::new(trigger, helm_ops).at_start(move || HelmOps::keys(&world)),
+            Controller::new(polling, polls).at_start(move || keys(&seen.helm_ops.all())),
+        )
     }
 
     fn image_scans(&self) -> Controller<ImageScans> {

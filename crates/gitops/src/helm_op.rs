@@ -53,10 +53,20 @@ impl ChartRange {
 /// Returns the charts of a bundle whose version is a range.
 #[must_use]
 pub fn ranges(bundle: &Bundle) -> BTreeSet<ChartRange> {
-    let own = bundle.spec.options.helm.as_ref();
-    let targets = bundle.spec.targets.iter();
-    let all = targets.filter_map(|it| it.options.helm.as_ref()).chain(own);
-    all.filter_map(ChartRange::of).collect()
+    charts(bundle).filter_map(ChartRange::of).collect()
+}
+
+/// Returns the versions that a written bundle has instead of the ranges of `wanted`.
+#[must_use]
+pub fn pinned(written: &Bundle, wanted: &Bundle) -> BTreeMap<ChartRange, String> {
+    let pairs = charts(wanted).zip(charts(written));
+    let pairs = pairs.filter(|(wanted, written)| {
+        (&wanted.repo, &wanted.chart) == (&written.repo, &written.chart)
+            && ChartRange::of(written).is_none()
+    });
+    let found = pairs
+        .filter_map(|(wanted, written)| Some((ChartRange::of(wanted)?, written.version.clone())));
+    found.collect()
 }
 
 /// Replaces the ranges of a bundle with the versions that a poll has found, because all agents must deploy
@@ -64,8 +74,8 @@ pub fn ranges(bundle: &Bundle) -> BTreeSet<ChartRange> {
 pub fn pin(bundle: &mut Bundle, versions: &BTreeMap<ChartRange, String>) {
     let own = bundle.spec.options.helm.as_mut();
     let targets = bundle.spec.targets.iter_mut();
-    let all = targets.filter_map(|it| it.options.helm.as_mut()).chain(own);
-    for helm in all {
+    let targets = targets.filter_map(|it| it.options.helm.as_mut());
+    for helm in own.into_iter().chain(targets) {
         let found = ChartRange::of(helm).and_then(|range| versions.get(&range));
         if let Some(version) = found {
             helm.version.clone_from(version);
@@ -73,12 +83,19 @@ pub fn pin(bundle: &mut Bundle, versions: &BTreeMap<ChartRange, String>) {
     }
 }
 
+/// Returns the charts of a bundle and of its targets.
+fn charts(bundle: &Bundle) -> impl Iterator<Item = &HelmOptions> {
+    let own = bundle.spec.options.helm.iter();
+    let targets = bundle.spec.targets.iter();
+    own.chain(targets.filter_map(|it| it.options.helm.as_ref()))
+}
+
 /// Returns the bundle of a HelmOp. `resolved` contains the defaults of the namespace's policies. The versions
 /// of [`ranges`] are those of the HelmOp.
 ///
 /// # Errors
 ///
-/// The address of a chart is not valid.
+/// The HelmOp has no chart, or the address of a chart is not valid.
 pub fn bundle(helm_op: &HelmOp, resolved: &Resolved) -> Result<Bundle, HelmOpError> {
     let mut spec = helm_op.spec.bundle.clone();
     let helm = spec.options.helm.as_ref().ok_or(HelmOpError::NoHelm)?;
@@ -246,9 +263,15 @@ mod tests {
             let mut bundle = chart("shop", "https://a", version).unwrap();
             let range = ranges(&bundle).pop_first().unwrap();
             assert_eq!(range.version, version);
-            pin(&mut bundle, &[(range, "1.3.0".to_owned())].into());
+            let versions = BTreeMap::from([(range, "1.3.0".to_owned())]);
+            let wanted = bundle.clone();
+            pin(&mut bundle, &versions);
             assert_eq!(bundle.spec.options.helm.as_ref().unwrap().version, "1.3.0");
             assert!(ranges(&bundle).is_empty());
+            // The written bundle contains the versions after a restart.
+            assert_eq!(pinned(&bundle, &wanted), versions);
+            let other = chart("other", "https://a", "1.3.0").unwrap();
+            assert!(pinned(&other, &wanted).is_empty());
         }
         for version in ["1.2.3", "v1.2.3", "1.2.3-rc.1+build"] {
             let bundle = chart("shop", "https://a", version).unwrap();

@@ -1,6 +1,6 @@
 //! Runs one process of the program `drover-render`.
 //!
-//! The process has an empty environment, an empty home folder and limits of its resources. A request and
+//! The process has an empty home folder, only the environment of its [`Setup`], and limits of its resources. A request and
 //! a response are frames: the length in 4 bytes (big endian), and JSON.
 
 use std::ffi::OsString;
@@ -17,6 +17,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Maximum address space, in bytes. The Go runtime reserves more address space than it uses.
 const ADDRESS_SPACE: u64 = 4 << 30;
+/// Difference between the maximum and the soft limit of the memory, in bytes. The Go runtime collects
+/// garbage more often near the soft limit.
+const MEMORY_MARGIN: u64 = 192 << 20;
 /// Maximum number of open files.
 const OPEN_FILES: u64 = 256;
 
@@ -185,6 +188,7 @@ fn limit(child: &Child, setup: &Setup) -> io::Result<()> {
     let id = id.ok_or_else(|| io::Error::other("the process has ended"))?;
     let limits = [
         (Resource::As, ADDRESS_SPACE),
+        (Resource::Data, setup.memory_bytes + MEMORY_MARGIN),
         (Resource::Core, 0),
         (Resource::Fsize, setup.file_bytes),
         (Resource::Nofile, OPEN_FILES),

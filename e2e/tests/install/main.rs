@@ -24,6 +24,7 @@ fn main() -> ExitCode {
             test!(images::docker_and_oci_tools_load_the_image_archives),
             test!(staying::chart_upgrade_preserves_clusters_users_and_tokens),
             test!(rights::server_needs_exactly_the_permissions_of_its_chart),
+            test!(staying::installed_server_can_fetch_charts),
             test!(going::uninstallation_preserves_the_documented_objects_for_a_new_installation),
         ],
         Installed::start,

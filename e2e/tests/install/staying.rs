@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_e2e::eventually;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::stage::{Installed, NAMESPACE, chart};
 
@@ -106,4 +106,36 @@ pub(crate) async fn chart_upgrade_preserves_clusters_users_and_tokens(installed:
     assert!(users.contains("ann") && users.contains("admin"), "{users}");
     let clusters = installed.drover("cluster list").await.unwrap();
     assert!(clusters.contains("east"), "{clusters}");
+}
+
+/// The root file system of the server's pod is read-only.
+pub(crate) async fn installed_server_can_fetch_charts(installed: &mut Installed) {
+    let helm_op = json!({
+        "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "HelmOp",
+        "metadata": { "name": "shop", "namespace": "fleet-default" },
+        "spec": {
+            "helm": { "repo": "https://127.0.0.1:1", "chart": "shop", "version": "^1" },
+            "targets": [{ "clusterName": "none" }],
+        },
+    });
+    let file = installed.admin.home().join("helm-op.json");
+    std::fs::write(&file, helm_op.to_string()).unwrap();
+    let file = file.display();
+    let tools = &installed.tools;
+    tools.kubectl(&format!("apply -f {file}")).await.unwrap();
+    let line = "get helmops.fleet.cattle.io shop --namespace fleet-default -o \
+                jsonpath={.status.conditions[?(@.type==\"Polled\")].message}";
+    eventually("the result of the request", SOON, async || {
+        let message = tools
+            .kubectl(line)
+            .await
+            .map_err(|error| error.to_string())?;
+        if message.contains("connection refused") {
+            return Ok(());
+        }
+        Err(message)
+    })
+    .await
+    .unwrap();
+    tools.kubectl(&format!("delete -f {file}")).await.unwrap();
 }

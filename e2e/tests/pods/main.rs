@@ -10,6 +10,7 @@ mod client;
 mod drain;
 mod endpoint;
 mod failover;
+mod gitops;
 mod replicas;
 mod revocation;
 mod stalled;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
             test!(all_proxied_requests_match_direct_access),
             test!(revocation::deleted_token_closes_exec_logs_and_port_forward),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
+            test!(gitops::agent_pod_renders_and_deploys_a_chart),
             test!(failover::node_agent_replaces_agent_without_pods),
             test!(failover::node_agent_replaces_partitioned_agent),
             test!(failover::node_agent_replaces_hung_agent),

@@ -344,17 +344,22 @@ async fn helm_op_has_a_bundle_and_an_image_scan_is_not_supported(hub: TestHub) {
     let bundle = bundle.get("shop").await.unwrap();
     assert_ne!(bundle.spec.values_hash, "");
 
-    // The bundle stays as it is.
-    let range =
-        json!({ "spec": { "helm": { "version": "^1.0.0", "repo": "https://localhost:1" } } });
+    // A range of the same chart keeps the version until a poll finds another version.
+    let range = json!({ "spec": { "helm": { "version": "^1.0.0" } } });
     server.change::<HelmOp>("shop", range).await;
+    let failed = ("Polled", "False", "PollFailed");
+    server.condition("shop", failed, of_helm_op).await;
+    server.condition("shop", accepted, of_helm_op).await;
+
+    // The bundle stays as it is.
+    let other = json!({ "spec": { "helm": { "repo": "https://localhost:1" } } });
+    server.change::<HelmOp>("shop", other).await;
     let unknown = ("Accepted", "False", "NoVersion");
     let message = server.condition("shop", unknown, of_helm_op).await;
     assert!(
         message.contains("https://localhost:1 shop ^1.0.0"),
         "{message}"
     );
-    let failed = ("Polled", "False", "PollFailed");
     let message = server.condition("shop", failed, of_helm_op).await;
     assert!(message.contains("; the next attempt is at "), "{message}");
     server

@@ -88,7 +88,12 @@ fn request(site: &Site, version: &str) -> ChartRequest {
 #[tokio::test]
 async fn newest_version_in_the_range_is_pulled_with_a_token() {
     let site = registry(&["1.0.0", "1.2.3", "2.0.0"], None).await;
-    for (range, version) in [("1.0.0", "1.0.0"), ("^1", "1.2.3"), ("", "2.0.0")] {
+    for (range, version) in [
+        ("1.0.0", "1.0.0"),
+        ("^1", "1.2.3"),
+        ("1.2", "1.2.3"),
+        ("", "2.0.0"),
+    ] {
         let found = fetcher().fetch(&request(&site, range)).await.unwrap();
         assert_eq!(found.version, version, "{range}");
         let newest = fetcher().newest_version(&request(&site, range)).await;

@@ -101,7 +101,7 @@ async fn endless_template_ends_with_a_timeout_and_the_renderer_starts_again() {
     let renderer = Renderer::new(settings);
     let mut endless = request();
     let template =
-        b"{{ range until 100000 }}{{ range until 100000 }}{{ sha256sum \"a\" }}{{ end }}{{ end }}";
+        b"{{ range until 100000 }}{{ range until 100000 }}{{ $_ := sha256sum \"a\" }}{{ end }}{{ end }}";
     endless
         .files
         .insert("templates/endless.yaml".to_owned(), template.to_vec());

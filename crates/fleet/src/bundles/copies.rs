@@ -144,7 +144,7 @@ impl Copies {
                 namespace: namespace.to_owned(),
                 name: name.clone(),
             })?;
-            check_type(&name, &source)?;
+            check_type(&name, type_of(&source))?;
             objects.insert((kind, name), source);
         }
         Ok(Sources {
@@ -217,8 +217,7 @@ impl Copies {
 }
 
 /// Refuses credentials of the hub, because authors of a repository can name each Secret.
-fn check_type(name: &str, source: &DynamicObject) -> Result<(), CopyError> {
-    let found = source.data.get("type").and_then(Value::as_str);
+pub(crate) fn check_type(name: &str, found: Option<&str>) -> Result<(), CopyError> {
     let found = found.unwrap_or_default();
     let is_credential = found.starts_with("fleet.cattle.io/")
         || found == "kubernetes.io/service-account-token"
@@ -230,6 +229,10 @@ fn check_type(name: &str, source: &DynamicObject) -> Result<(), CopyError> {
         });
     }
     Ok(())
+}
+
+fn type_of(source: &DynamicObject) -> Option<&str> {
+    source.data.get("type").and_then(Value::as_str)
 }
 
 fn version(source: &DynamicObject) -> String {
@@ -324,9 +327,12 @@ mod tests {
             "kubernetes.io/service-account-token",
             "fleet.cattle.io/agent-credential",
         ] {
-            assert!(check_type("s", &source(kind, "1")).is_err(), "{kind}");
+            assert!(
+                check_type("s", type_of(&source(kind, "1"))).is_err(),
+                "{kind}"
+            );
         }
-        assert!(check_type("s", &source("kubernetes.io/basic-auth", "1")).is_ok());
+        assert!(check_type("s", type_of(&source("kubernetes.io/basic-auth", "1"))).is_ok());
     }
 
     #[test]

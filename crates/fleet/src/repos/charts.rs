@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use drover_api::fleet::GitRepo;
-use drover_charts::{ChartError, ChartRequest, Charts, Layout, address, dependency_address};
+use drover_charts::{
+    AddressError, ChartError, ChartRequest, Charts, Layout, address, dependency_address,
+};
 use drover_gitops::fleet_yaml::{BundleDraft, Chart, Dependency, FetchedFiles};
 use kube::Client;
 use thiserror::Error;
@@ -22,11 +24,8 @@ pub(crate) enum DownloadError {
     Helm(#[from] HelmError),
     #[error(transparent)]
     Chart(#[from] ChartError),
-    #[error(
-        "the chart {0:?} has an address of another type than https or oci: copy the chart into the \
-         repository"
-    )]
-    Address(String),
+    #[error("{0}: copy the chart into the repository")]
+    Address(#[from] AddressError),
     #[error(
         "the dependency {name} of the chart in {folder:?} has the repository {repository:?}, which is no \
          address with https or oci: copy the dependency into the folder charts"
@@ -84,8 +83,7 @@ impl<'a> Downloads<'a> {
                     version,
                     ..
                 } => {
-                    let address = address(repo, chart);
-                    let (repo, chart) = address.ok_or_else(|| not_fetched(repo, chart))?;
+                    let (repo, chart) = address(repo, chart)?;
                     let layout = Layout::Archive;
                     Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?
                 }
@@ -153,11 +151,6 @@ impl<'a> Downloads<'a> {
         self.fetched.insert(key, files.clone());
         Ok(files)
     }
-}
-
-fn not_fetched(repo: &str, chart: &str) -> DownloadError {
-    let address = if repo.is_empty() { chart } else { repo };
-    DownloadError::Address(address.to_owned())
 }
 
 fn local(folder: &str, dependency: &Dependency) -> DownloadError {

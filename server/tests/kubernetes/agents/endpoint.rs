@@ -298,7 +298,7 @@ fn requests() -> Vec<(Method, String, Option<Value>)> {
 
 #[tokio::test]
 async fn direct_requests_have_the_results_of_proxied_requests_while_the_server_is_stopped() {
-    let direct = Direct::start().await;
+    let direct = Box::pin(Direct::start()).await;
     let (_, token) = direct.member("ann").await;
     let Direct {
         rig,
@@ -341,7 +341,7 @@ async fn direct_requests_have_the_results_of_proxied_requests_while_the_server_i
 
 #[tokio::test]
 async fn api_server_accepts_only_the_webhook_with_the_pinned_certificate() {
-    let direct = Direct::start().await;
+    let direct = Box::pin(Direct::start()).await;
     let api = direct.api;
     drop(api.services);
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -392,7 +392,7 @@ async fn impostor(listener: TcpListener, connections: Arc<AtomicUsize>) {
 
 #[tokio::test]
 async fn revoked_tokens_and_tokens_of_other_clusters_are_refused_directly() {
-    let mut direct = Direct::start().await;
+    let mut direct = Box::pin(Direct::start()).await;
     let (_, of_disabled) = direct.member("ann").await;
     let (_, deleted) = direct.member("bob").await;
     let (member, without_role) = direct.member("carl").await;

@@ -7,10 +7,10 @@ use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
 };
 use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction,
-    ObjectFieldSelector, PodAffinityTerm, PodAntiAffinity, PodSecurityContext, PodSpec,
-    PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
-    WeightedPodAffinityTerm,
+    Affinity, Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource,
+    HTTPGetAction, ObjectFieldSelector, PodAffinityTerm, PodAntiAffinity, PodSecurityContext,
+    PodSpec, PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecurityContext,
+    Toleration, Volume, VolumeMount, WeightedPodAffinityTerm,
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -29,6 +29,8 @@ pub(super) const USER: i64 = 65532;
 /// Grace period of the pod, in seconds. The period is longer than the time that the agent waits at
 /// shutdown for requests in flight.
 pub(super) const GRACE_SECONDS: i64 = 40;
+/// Name of the volume for temporary files.
+const TEMPORARY: &str = "temporary";
 
 fn selector() -> LabelSelector {
     LabelSelector {
@@ -92,6 +94,14 @@ fn pod(manifest: &Manifest) -> PodSpec {
             key: Some(CONTROL_PLANE_LABEL.to_owned()),
             operator: Some("Exists".to_owned()),
             effect: Some("NoSchedule".to_owned()),
+            ..Default::default()
+        }]),
+        volumes: Some(vec![Volume {
+            name: TEMPORARY.to_owned(),
+            empty_dir: Some(EmptyDirVolumeSource {
+                size_limit: Some(Quantity("512Mi".to_owned())),
+                ..Default::default()
+            }),
             ..Default::default()
         }]),
         ..Default::default()
@@ -175,6 +185,12 @@ fn container(manifest: &Manifest) -> Container {
         }),
         security_context: Some(unprivileged_container()),
         termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        // The root file system is read-only, and the renderer needs a home folder.
+        volume_mounts: Some(vec![VolumeMount {
+            name: TEMPORARY.to_owned(),
+            mount_path: "/tmp".to_owned(),
+            ..Default::default()
+        }]),
         ..Default::default()
     }
 }

@@ -153,18 +153,35 @@ async fn agent_pulls_the_chart_of_a_helm_op_with_its_credential() {
     rig.patch_helm_op(&json!({ "version": "~1.0", "values": { "color": "red" } }))
         .await;
     wait_for_data(&cluster, Some(&first)).await;
-    charts.publish("1.0.7").await;
+    let status = async || {
+        let helm_op = rig.fleet::<HelmOp>().get("shop").await.unwrap();
+        helm_op.status.unwrap_or_default()
+    };
+    eventually("the time of the poll", SOON, async || {
+        let time = status().await.last_polling_time;
+        time.map(|_| ()).ok_or("no time")
+    })
+    .await
+    .unwrap();
+    let before = status().await.last_polling_time.unwrap();
     let often = Patch::Merge(json!({ "spec": { "pollingInterval": "15s" } }));
     let helm_ops = rig.fleet::<HelmOp>();
     helm_ops
         .patch("shop", &PatchParams::default(), &often)
         .await
         .unwrap();
+    // The change of the interval also causes a poll.
+    eventually("the next poll", SOON, async || {
+        let time = status().await.last_polling_time;
+        let is_later = time.is_some_and(|time| time > before);
+        if is_later { Ok(()) } else { Err("no poll") }
+    })
+    .await
+    .unwrap();
+    charts.publish("1.0.7").await;
     let newest = [("color", "red"), ("version", "1.0.7")];
     wait_for_data(&cluster, Some(&newest)).await;
-    let status = helm_ops.get("shop").await.unwrap().status.unwrap();
-    assert_eq!(status.version, "1.0.7");
-    assert!(status.last_polling_time.is_some());
+    assert_eq!(status().await.version, "1.0.7");
 
     helm_ops
         .delete("shop", &DeleteParams::default())
