@@ -40,6 +40,25 @@ pub(crate) fn run(
     succeeded(program, purpose, status)
 }
 
+/// Builds a Go package from a folder of the repository as a static program, because the images contain
+/// only static programs. `purpose` is as for [`run`].
+pub(crate) fn go_build(
+    folder: &str,
+    package: &str,
+    program: &Path,
+    purpose: &'static str,
+) -> Result<(), RunError> {
+    let mut go = Command::new("go");
+    go.args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
+        .args(["-ldflags", "-s -w", "-o"])
+        .arg(program)
+        .arg(package)
+        .current_dir(root().join(folder))
+        .env("CGO_ENABLED", "0")
+        .env("GOWORK", "off");
+    run("go build", purpose, &mut go)
+}
+
 /// Returns an error unless the status is 0.
 pub(crate) fn succeeded(
     program: &'static str,

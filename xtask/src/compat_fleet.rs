@@ -4,7 +4,6 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -15,7 +14,7 @@ use drover_e2e::{
 };
 use serde_json::{Value, json};
 
-use crate::build::{self, RunError, root, target};
+use crate::build::{RunError, go_build, target};
 use crate::print::print_line;
 
 /// Package of the agent, in the version of `e2e/fleet-agent/go.mod`.
@@ -70,16 +69,8 @@ pub(crate) fn run() -> Result<(), CompatError> {
 /// Builds Fleet's agent from its Go modules, and returns the path.
 fn build() -> Result<PathBuf, RunError> {
     let program = target().join("fleetagent");
-    let mut go = Command::new("go");
-    go.args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
-        .args(["-ldflags", "-s -w", "-o"])
-        .arg(&program)
-        .arg(PACKAGE)
-        .current_dir(root().join("e2e/fleet-agent"))
-        .env("CGO_ENABLED", "0")
-        .env("GOWORK", "off");
     print_line(&format!("building {PACKAGE}, which takes some minutes"));
-    build::run("go build", "test", &mut go)?;
+    go_build("e2e/fleet-agent", PACKAGE, &program, "test")?;
     Ok(program)
 }
 

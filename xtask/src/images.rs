@@ -2,11 +2,12 @@
 //! tests, with the documented commands. The images contain only static programs.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::build::{RunError, STATIC_TARGET, cargo, run, target};
+use crate::print::print_line;
 use crate::renderer;
 
 /// The cargo profile of the programs in the images of the tests.
@@ -77,8 +78,7 @@ pub(crate) fn pack(
             path: file.clone(),
             source,
         })?;
-        // Ignore errors: the file is complete even if standard output is closed.
-        let _ = writeln!(io::stdout(), "{} {}", file.display(), size(&file)?);
+        print_line(&format!("{} {}", file.display(), size(&file)?));
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! The recipe `xtask kubernetes`: manages the Kubernetes programs of the tests.
 
-use std::io::Write as _;
-
 use drover_e2e::{BuildError, Tool};
+
+use crate::print::print_line;
 
 /// The subcommands of `xtask kubernetes`.
 #[derive(Clone, Copy, clap::Subcommand)]
@@ -17,8 +17,7 @@ impl Recipe {
             Self::Build => {
                 for tool in Tool::ALL {
                     let path = tool.locate_blocking()?;
-                    // Ignore errors, so that the build continues if standard output is closed.
-                    let _ = writeln!(std::io::stdout(), "{}", path.display());
+                    print_line(&path.display().to_string());
                 }
                 Ok(())
             }

@@ -12,11 +12,12 @@
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::build::{RunError, STATIC_TARGET, cargo, root, run, succeeded, target};
+use crate::print::print_line;
 
 /// The build target of the benches: Linux with glibc.
 pub(crate) const HOST_TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -98,7 +99,7 @@ pub(crate) fn build(
         Some(profile) if recording == Recording::Existing => profile,
         _ => record(build_target, &folder, &settings)?,
     };
-    progress("building the optimized programs");
+    print_line("building the optimized programs");
     let mut flags = flag("-Cprofile-use=", &profile);
     // Separates two flags.
     flags.push("\x1f");
@@ -133,11 +134,11 @@ fn record(
         fs::remove_dir_all(&raw).map_err(file("remove", &raw))?;
     }
     fs::create_dir_all(&raw).map_err(file("create", &raw))?;
-    progress("building the instrumented programs");
+    print_line("building the instrumented programs");
     let generate = flag("-Cprofile-generate=", &raw);
     compile(build_target, &instrumented, generate)?;
     for arguments in RECORDED {
-        progress(&format!("recording `drover-bench {}`", arguments.join(" ")));
+        print_line(&format!("recording `drover-bench {}`", arguments.join(" ")));
         let mut bench = Command::new(programs(&instrumented, build_target).join("drover-bench"));
         // The figures of this bench are not in the folder of the benches' figures.
         bench.args(arguments).env("CARGO_TARGET_DIR", &instrumented);
@@ -259,9 +260,4 @@ fn file(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Optim
         path,
         source,
     }
-}
-
-fn progress(text: &str) {
-    // Ignore errors, because standard output may be closed.
-    let _ = writeln!(io::stdout(), "{text}");
 }

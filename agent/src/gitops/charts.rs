@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use drover_api::fleet::{BundleDeployment, BundleHelmOptions, BundleResource};
+use drover_api::fleet::{BundleDeployment, BundleHelmOptions};
 use drover_charts::{
     Access, AddressError, ChartError, ChartRequest, ChartSettings, Charts, EntryError, address,
 };
 use drover_deploy::source::fetched_folder;
+use drover_gitops::ids::{ContentError, encode_resource};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
 use thiserror::Error;
@@ -34,6 +33,8 @@ pub(super) enum HelmOpChartError {
     Secret { name: String, source: EntryError },
     #[error("cannot read helmOpCABundle: the value is not UTF-8 text")]
     Authorities,
+    #[error("cannot compress a file of the chart")]
+    File(#[from] ContentError),
     #[error(transparent)]
     Fetch(#[from] ChartError),
 }
@@ -73,9 +74,10 @@ impl HelmOpCharts {
         };
         let fetched = self.charts.fetch(&request).await?;
         let folder = fetched_folder(helm);
-        let files = fetched.files.into_iter();
-        let files = files.map(|(path, data)| resource(format!("{folder}{path}"), data));
-        Ok(Arc::new(files.collect()))
+        let files = fetched.files.iter();
+        let files =
+            files.map(|(path, data)| encode_resource(&format!("{folder}{path}"), data, false));
+        Ok(Arc::new(files.collect::<Result<_, _>>()?))
     }
 
     /// Reads the Secret that the server has copied to the namespace of the bundle deployment.
@@ -104,17 +106,5 @@ impl HelmOpCharts {
             access.authorities = authorities.map_err(|_| HelmOpChartError::Authorities)?;
         }
         Ok(access)
-    }
-}
-
-fn resource(name: String, data: Vec<u8>) -> BundleResource {
-    let (content, encoding) = match String::from_utf8(data) {
-        Ok(text) => (text, ""),
-        Err(error) => (STANDARD.encode(error.as_bytes()), "base64"),
-    };
-    BundleResource {
-        name,
-        content,
-        encoding: encoding.to_owned(),
     }
 }

@@ -203,9 +203,13 @@ pub(crate) fn owner(bundle: &Bundle) -> Option<Key> {
 
 /// Returns the interval of polls of a GitRepo.
 fn interval(repo: &GitRepo) -> Duration {
-    let text = repo.spec.polling_interval.as_deref();
-    let interval = text.and_then(go_duration::parse).filter(|it| !it.is_zero());
-    interval.unwrap_or(INTERVAL)
+    polling_interval(repo.spec.polling_interval.as_deref()).unwrap_or(INTERVAL)
+}
+
+/// Returns the positive duration in a field `spec.pollingInterval`.
+pub(crate) fn polling_interval(text: Option<&str>) -> Option<Duration> {
+    let interval = text.and_then(go_duration::parse);
+    interval.filter(|interval| !interval.is_zero())
 }
 
 /// Returns a random number in `[0, 1)`. Without random numbers, returns 0.5.

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use drover_api::fleet::{HelmOp, go_duration};
+use drover_api::fleet::HelmOp;
 use drover_gitops::helm_op::ChartRange;
 use drover_reconcile::Backoff;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::mirror::Key;
-use crate::repos::random;
+use crate::repos::{polling_interval, random};
 
 /// Minimum interval of polls.
 const MIN_INTERVAL: Duration = Duration::from_secs(15);
@@ -101,8 +101,7 @@ impl Poll {
 }
 
 fn interval(helm_op: &HelmOp) -> Option<Duration> {
-    let text = helm_op.spec.polling_interval.as_deref();
-    let interval = text.and_then(go_duration::parse).filter(|it| !it.is_zero());
+    let interval = polling_interval(helm_op.spec.polling_interval.as_deref());
     interval.map(|interval| interval.max(MIN_INTERVAL))
 }
 
