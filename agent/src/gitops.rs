@@ -26,7 +26,9 @@ use drover_deploy::deployment::{Deployer, Settings};
 use drover_deploy::renderer::{Renderer, Settings as RendererSettings};
 use drover_deploy::signature::SigningKeys;
 use drover_deploy::watch::Kinds;
-use drover_reconcile::{Backoff, Controller, LeaderGate, Metrics, Options, Runtime, Trigger};
+use drover_reconcile::{
+    Backoff, Controller, LeaderGate, Metrics, Options, Runtime, Trigger, fault,
+};
 use futures::TryStreamExt as _;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -103,7 +105,7 @@ impl Gitops {
         hub: HubAccess<Store>,
         shutdown: CancellationToken,
     ) -> Self {
-        let cluster = Cluster::new(options.deployer);
+        let cluster = Cluster::new(fault::counting(options.deployer));
         let charts = charts::fetcher(options.renderer.clone());
         let renderer = Renderer::new(RendererSettings::new(options.renderer));
         let settings = Settings {
@@ -163,6 +165,7 @@ impl Gitops {
 
     /// Deploys the bundle deployments of one place on the hub. Does not return.
     async fn deploy(&self, client: Client, place: &HubPlace) {
+        let client = fault::counting(client);
         let deployments = Arc::new(Deployments::default());
         let (kinds, mut changes) = Kinds::new(self.cluster.clone());
         // The tasks of the controller end with this future.

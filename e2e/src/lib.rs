@@ -47,4 +47,5 @@ pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
 pub use world::{
     BuiltImage, EmbeddedHub, Hub, Member, MissingImage, TestUser, World, WorldError, WorldOptions,
+    fault_file,
 };

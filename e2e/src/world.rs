@@ -7,7 +7,7 @@ mod member;
 mod server;
 mod test_user;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use error::WorldError;
 pub use hub::{EmbeddedHub, Hub};
@@ -27,6 +27,11 @@ use error::prepare;
 
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
+
+/// Returns the path of the file with the number of writes after which a program of a folder ends.
+pub fn fault_file(folder: &Path) -> PathBuf {
+    folder.join("fault")
+}
 
 /// Environment in which the agents of the managed cluster run: processes of this machine, or pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +160,7 @@ impl World {
     }
 
     /// Returns the kubeconfig that [`World::through`] uses.
-    pub fn kubeconfig(&self) -> &std::path::Path {
+    pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 

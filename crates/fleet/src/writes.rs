@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_hub::{HubError, call};
+use drover_reconcile::fault;
 use jiff::Timestamp;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch as JsonPatch, PatchOperation};
@@ -18,6 +19,16 @@ use serde_json::{Map, Value, json};
 /// Delay of the next attempt for an object that this version cannot parse.
 pub(crate) const UNREADABLE: Duration = Duration::from_mins(5);
 
+/// Sends a write with a timeout.
+async fn write<T>(
+    operation: &'static str,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, HubError> {
+    let result = call(operation, request).await;
+    fault::written();
+    result
+}
+
 /// Applies an object as the server's field manager.
 pub(crate) async fn apply<K>(
     operation: &'static str,
@@ -29,8 +40,7 @@ where
 {
     let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();
     let (name, patch) = (object.name_any(), Patch::Apply(object));
-    let patched = api.patch(&name, &params, &patch);
-    call(operation, patched).await
+    write(operation, api.patch(&name, &params, &patch)).await
 }
 
 /// Applies a JSON merge patch to an object.
@@ -45,8 +55,7 @@ where
 {
     let params = parameters();
     let patch = Patch::Merge(patch);
-    let patched = api.patch(name, &params, &patch);
-    call(operation, patched).await
+    write(operation, api.patch(name, &params, &patch)).await
 }
 
 /// Writes the fields of a status that have changed. Returns `None` if nothing has changed, or if the
@@ -68,8 +77,7 @@ where
     };
     let params = parameters();
     let patch = Patch::Merge(json!({ "status": status }));
-    let patched = api.patch_status(name, &params, &patch);
-    match call(operation, patched).await {
+    match write(operation, api.patch_status(name, &params, &patch)).await {
         Ok(written) => Ok(Some(written)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -105,7 +113,7 @@ where
         field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
         ..PostParams::default()
     };
-    match call(operation, api.create(&params, object)).await {
+    match write(operation, api.create(&params, object)).await {
         Ok(created) => Ok(Some(created)),
         Err(error) if error.is_conflict() => Ok(None),
         Err(error) => Err(error),
@@ -137,7 +145,7 @@ where
     K: Clone + Debug + DeserializeOwned,
 {
     let params = DeleteParams::default();
-    match call(operation, api.delete(name, &params)).await {
+    match write(operation, api.delete(name, &params)).await {
         Err(error) if !error.is_not_found() => Err(error),
         _ => Ok(()),
     }
@@ -167,8 +175,7 @@ where
     ];
     let params = parameters();
     let patch: Patch<()> = Patch::Json(JsonPatch(operations));
-    let patched = api.patch(name, &params, &patch);
-    call(operation, patched).await
+    write(operation, api.patch(name, &params, &patch)).await
 }
 
 /// Returns the parameters of patches with the server as field manager.

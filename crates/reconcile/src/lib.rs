@@ -12,6 +12,7 @@
 
 mod backoff;
 mod controller;
+pub mod fault;
 #[cfg(feature = "kube")]
 pub mod finalizer;
 mod leader;

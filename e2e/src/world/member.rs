@@ -88,6 +88,10 @@ impl Member {
                 .arg(&kubeconfig)
                 .arg(format!("--replica={name}"))
                 .env("HOME", self.cluster.folder())
+                .env(
+                    "DROVER_FAULT_FILE",
+                    super::fault_file(self.cluster.folder()),
+                )
                 .start()?;
             self.agents.push(agent);
         }

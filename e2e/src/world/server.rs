@@ -40,6 +40,7 @@ impl Server {
             .arg("--audit-log")
             .arg(&audit)
             .env("HOME", hub.folder())
+            .env("DROVER_FAULT_FILE", super::fault_file(hub.folder()))
             .start()?;
         let curl = CommandLine::new(Path::new("curl"), Path::new("/dev/null"), hub.folder())
             .with_limit(Duration::from_secs(30));

@@ -1,26 +1,20 @@
 //! A deployment of a bundle while programs are killed.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use drover_e2e::{World, eventually};
+use drover_e2e::{World, eventually, fault_file};
 use serde_json::{Value, json};
 
 const SOON: Duration = Duration::from_mins(1);
-/// Times after a change at which a program is killed. A deployment takes about a second.
-const KILLED_AFTER: [Duration; 6] = [
-    Duration::from_millis(0),
-    Duration::from_millis(150),
-    Duration::from_millis(300),
-    Duration::from_millis(500),
-    Duration::from_millis(750),
-    Duration::from_millis(1100),
-];
 /// Objects in the bundle.
-const OBJECTS: usize = 20;
+const OBJECTS: usize = 3;
+/// Maximum number of writes of one deployment.
+const MAX_WRITES: u32 = 30;
 
 /// Returns a bundle with a chart for the cluster `east`.
 fn bundle() -> Value {
-    let template = "{{ range $number, $_ := until 20 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: \
+    let template = "{{ range $number, $_ := until 3 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: \
                     {name: \"shop-{{ $number }}\"}\ndata: {round: {{ $.Values.round | quote }}}\n{{ end }}";
     json!({
         "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Bundle",
@@ -80,14 +74,70 @@ async fn newest_release(world: &World) -> (usize, String) {
     (revision, release["status"].as_str().unwrap().to_owned())
 }
 
-async fn kill_server(world: &mut World) {
-    world.server.restart().await.unwrap();
+/// A program that ends with SIGKILL after a number of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    Server,
+    Agent,
 }
 
-fn kill_agents(world: &mut World) {
-    for agent in world.east.agents() {
-        agent.restart().unwrap();
+impl Killed {
+    /// Returns the file with the number of writes.
+    fn file(self, world: &World) -> PathBuf {
+        match self {
+            Self::Server => fault_file(world.hub.folder()),
+            Self::Agent => fault_file(world.east.cluster.folder()),
+        }
     }
+
+    async fn restart(self, world: &mut World) {
+        match self {
+            Self::Server => world.server.restart().await.unwrap(),
+            Self::Agent => {
+                for agent in world.east.agents() {
+                    agent.restart().unwrap();
+                }
+            }
+        }
+    }
+}
+
+async fn change(world: &World, round: &str) {
+    let patch = json!({ "spec": { "helm": { "values": { "round": round } } } }).to_string();
+    let words = "patch bundles.fleet.cattle.io shop --namespace fleet-default --type merge --patch";
+    let words = words.split(' ').chain([patch.as_str()]);
+    world.hub.kubectl(words).await.unwrap();
+}
+
+/// Changes the bundle, and kills a program after its write with the number `write`. Returns false if the
+/// program has completed the deployment with fewer writes.
+async fn interrupt(world: &mut World, killed: Killed, write: u32) -> bool {
+    let round = format!("{killed:?}-{write}");
+    let file = killed.file(world);
+    std::fs::write(&file, write.to_string()).unwrap();
+    change(world, &round).await;
+    let interrupted = async {
+        let subject = format!("the end of the program after {write} writes");
+        let ended = eventually(&subject, SOON, async || {
+            if file.exists() {
+                Err("the file exists")
+            } else {
+                Ok(())
+            }
+        });
+        ended.await.is_ok()
+    };
+    let is_interrupted = tokio::select! {
+        ended = interrupted => ended,
+        () = wait_for_round(world, &round) => !file.exists(),
+    };
+    if is_interrupted {
+        killed.restart(world).await;
+        wait_for_round(world, &round).await;
+    } else {
+        std::fs::remove_file(&file).unwrap();
+    }
+    is_interrupted
 }
 
 pub(crate) async fn bundle_is_deployed_completely_after_programs_are_killed(world: &mut World) {
@@ -96,35 +146,29 @@ pub(crate) async fn bundle_is_deployed_completely_after_programs_are_killed(worl
     let file = file.display().to_string();
     world.hub.kubectl(["apply", "-f", &file]).await.unwrap();
     wait_for_round(world, "start").await;
-    let (first, _) = newest_release(world).await;
-    assert_eq!(first, 1);
+    let (mut revision, _) = newest_release(world).await;
+    assert_eq!(revision, 1);
 
-    let mut changes = 0;
-    for (number, after) in KILLED_AFTER.into_iter().enumerate() {
-        for program in ["server", "agents"] {
-            let round = format!("{program}-{number}");
-            let patch = json!({ "spec": { "helm": { "values": { "round": round } } } }).to_string();
-            let words =
-                "patch bundles.fleet.cattle.io shop --namespace fleet-default --type merge --patch";
-            let words = words.split(' ').chain([patch.as_str()]);
-            world.hub.kubectl(words).await.unwrap();
-            changes += 1;
-            tokio::time::sleep(after).await;
-            match program {
-                "server" => kill_server(world).await,
-                _ => kill_agents(world),
-            }
-            wait_for_round(world, &round).await;
+    for killed in [Killed::Server, Killed::Agent] {
+        let mut write = 1;
+        while interrupt(world, killed, write).await {
+            let (next, status) = newest_release(world).await;
+            assert_eq!(status, "deployed", "{killed:?} after {write} writes");
+            // Only an interrupted deployment is repeated.
+            let most = if killed == Killed::Agent { 2 } else { 1 };
+            let added = next - revision;
+            assert!(
+                (1..=most).contains(&added),
+                "{added} revisions after {killed:?} with {write} writes"
+            );
+            revision = next;
+            write += 1;
+            assert!(write < MAX_WRITES, "{killed:?} writes without end");
         }
+        // The role, the values, the bundle deployment and the status; the record, the objects and the status.
+        assert!(write > 4, "{killed:?} completed with {write} writes");
+        (revision, _) = newest_release(world).await;
     }
-    let (revision, status) = newest_release(world).await;
-    assert_eq!(status, "deployed");
-    // An interrupted deployment is repeated once. A complete deployment is not repeated.
-    let interrupted = KILLED_AFTER.len();
-    assert!(
-        (1 + changes..=1 + changes + interrupted).contains(&revision),
-        "{revision} revisions after {changes} changes"
-    );
 
     let words = "delete bundles.fleet.cattle.io shop --namespace fleet-default";
     world.hub.kubectl(words.split(' ')).await.unwrap();
