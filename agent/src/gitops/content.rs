@@ -7,7 +7,7 @@ use std::time::Duration;
 use drover_api::client_error::ClientError;
 use drover_api::fleet::{BundleDeployment, BundleResource, Content};
 use drover_deploy::object::Object;
-use drover_gitops::ids::{ContentError, Manifest, content_id, sha256_hex};
+use drover_gitops::ids::{ContentError, Manifest, content_id, part_names, sha256_hex};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ApiResource, DynamicObject};
 use kube::{Api, Client, ResourceExt as _};
@@ -37,6 +37,11 @@ pub(super) enum ContentReadError {
     OtherContent(String),
     #[error("the Content {0} on the hub is empty")]
     Empty(String),
+    #[error(
+        "spec.ociContents: this agent reads no files from OCI registries; remove the Secret with the \
+         registry from the GitRepo, so that the hub stores the files"
+    )]
+    Registry,
     #[error("the deployment ID {0:?} names no Content")]
     NoContent(String),
     #[error("the Secret {0} with the Helm values has a different hash than the bundle deployment")]
@@ -68,23 +73,34 @@ impl Contents {
     }
 
     /// Returns the files of a bundle deployment.
-    pub(super) async fn files(&self, deployment_id: &str) -> Result<Files, ContentReadError> {
-        let (name, _) = deployment_id
+    pub(super) async fn files(
+        &self,
+        deployment: &BundleDeployment,
+    ) -> Result<Files, ContentReadError> {
+        if deployment.spec.oci_contents {
+            return Err(ContentReadError::Registry);
+        }
+        let id = &deployment.spec.deployment_id;
+        let (name, _) = id
             .split_once(':')
-            .ok_or_else(|| ContentReadError::NoContent(deployment_id.to_owned()))?;
+            .ok_or_else(|| ContentReadError::NoContent(id.clone()))?;
         if let Some((_, files)) = self.cached.lock().iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(files));
         }
         let contents = Api::<Content>::all(self.client.clone());
         let content = call(format!("the Content {name}"), contents.get(name)).await?;
-        let data = content
-            .content
-            .ok_or_else(|| ContentReadError::Empty(name.to_owned()))?;
-        let manifest = Manifest::decompress(&data.0, &content.sha256_sum, MAX_CONTENT);
-        let manifest = manifest.map_err(|source| ContentReadError::Invalid {
+        let invalid = |source| ContentReadError::Invalid {
             name: name.to_owned(),
             source,
-        })?;
+        };
+        let parts = part_names(&content).map_err(invalid)?;
+        let data = if parts.is_empty() {
+            data_of(&content)?
+        } else {
+            read_parts(&contents, &parts).await?
+        };
+        let manifest = Manifest::decompress(&data, &content.sha256_sum, MAX_CONTENT);
+        let manifest = manifest.map_err(invalid)?;
         let sum = match content.sha256_sum.as_str() {
             "" => manifest.sha256(),
             sum => sum.to_owned(),
@@ -93,7 +109,7 @@ impl Contents {
             return Err(ContentReadError::OtherContent(name.to_owned()));
         }
         let files = Arc::new(manifest.resources);
-        if data.0.len() <= MAX_CACHED {
+        if data.len() <= MAX_CACHED {
             let mut cached = self.cached.lock();
             cached.push_front((name.to_owned(), Arc::clone(&files)));
             cached.truncate(CACHED);
@@ -162,6 +178,25 @@ impl Contents {
     }
 }
 
+/// Reads the parts of a large Content, and returns their data.
+async fn read_parts(
+    contents: &Api<Content>,
+    parts: &[String],
+) -> Result<Vec<u8>, ContentReadError> {
+    let mut data = Vec::new();
+    for part in parts {
+        let part = call(format!("the Content {part}"), contents.get(part)).await?;
+        data.extend(data_of(&part)?);
+    }
+    Ok(data)
+}
+
+fn data_of(content: &Content) -> Result<Vec<u8>, ContentReadError> {
+    let data = content.content.clone().filter(|data| !data.0.is_empty());
+    data.map(|data| data.0)
+        .ok_or_else(|| ContentReadError::Empty(content.name_any()))
+}
+
 /// Sends a request to the hub with a timeout.
 pub(super) async fn call<T>(
     object: String,
@@ -179,42 +214,75 @@ pub(super) async fn call<T>(
 
 #[cfg(test)]
 mod tests {
+    use drover_gitops::ids::content_objects;
     use http_body_util::Full;
-    use serde_json::json;
 
     use super::*;
 
-    /// Returns a client of a hub with one Content, under any name.
-    fn hub(manifest: &Manifest) -> Client {
-        let data = k8s_openapi::ByteString(manifest.compress().unwrap());
-        let sum = manifest.sha256();
+    /// Returns a client of a hub. Each name that is not in `objects` is another name of the last object.
+    fn hub(objects: Vec<Content>) -> Client {
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
             let name = request.uri().path().rsplit('/').next().unwrap_or_default();
-            let content = json!({
-                "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "Content", "metadata": { "name": name },
-                "content": data, "sha256sum": sum,
-            });
-            let body = Full::new(bytes::Bytes::from(content.to_string()));
-            async move { Ok::<_, std::convert::Infallible>(http::Response::new(body)) }
+            let found = objects.iter().find(|object| object.name_any() == name);
+            let mut object = found.or_else(|| objects.last()).cloned().unwrap();
+            object.metadata.name = Some(name.to_owned());
+            let body = serde_json::to_vec(&object).unwrap();
+            async move {
+                let body = Full::new(bytes::Bytes::from(body));
+                Ok::<_, std::convert::Infallible>(http::Response::new(body))
+            }
         });
         Client::new(service, "default")
     }
 
-    #[tokio::test]
-    async fn content_under_another_name_is_rejected() {
-        let manifest = Manifest {
+    fn manifest(content: String) -> Manifest {
+        Manifest {
             resources: vec![BundleResource {
                 name: "a.yaml".to_owned(),
+                content,
                 ..BundleResource::default()
             }],
-        };
-        let contents = Contents::new(hub(&manifest));
-        let files = contents.files(&format!("{}:1", manifest.id())).await;
-        assert_eq!(files.unwrap().len(), 1);
-        let error = contents.files("s-other:1").await.unwrap_err();
+        }
+    }
+
+    fn objects(manifest: &Manifest) -> Vec<Content> {
+        content_objects(&manifest.id(), &manifest.sha256(), manifest).unwrap()
+    }
+
+    fn deployment(content: &str) -> BundleDeployment {
+        let mut deployment = BundleDeployment::default();
+        deployment.spec.deployment_id = format!("{content}:1");
+        deployment
+    }
+
+    #[tokio::test]
+    async fn content_under_another_name_is_rejected() {
+        let manifest = manifest(String::new());
+        let contents = Contents::new(hub(objects(&manifest)));
+        let files = contents.files(&deployment(&manifest.id())).await;
+        assert_eq!(*files.unwrap(), manifest.resources);
+        let error = contents.files(&deployment("s-other")).await.unwrap_err();
         assert!(
             matches!(error, ContentReadError::OtherContent(_)),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn files_of_a_large_content_are_read_from_its_parts() {
+        // The hashes of numbers are not compressible.
+        let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
+        let manifest = manifest(hashes.collect());
+        let mut objects = objects(&manifest);
+        assert!(objects.len() > 2);
+        let contents = Contents::new(hub(objects.clone()));
+        let files = contents.files(&deployment(&manifest.id())).await;
+        assert_eq!(*files.unwrap(), manifest.resources);
+        // A part with the data of another part is rejected.
+        objects[1].content = objects[0].content.clone();
+        let contents = Contents::new(hub(objects));
+        let error = contents.files(&deployment(&manifest.id())).await;
+        let error = error.unwrap_err();
+        assert!(matches!(error, ContentReadError::Invalid { .. }), "{error}");
     }
 }

@@ -194,7 +194,7 @@ impl Reconcile {
         // A HelmOp has a chart instead of a Content.
         let files = match &deployment.spec.helm_chart_options {
             Some(options) => Box::pin(self.charts.files(deployment, options)).await?,
-            None => self.contents.files(&deployment.spec.deployment_id).await?,
+            None => self.contents.files(deployment).await?,
         };
         let values = self.contents.values(deployment).await?;
         let copies = self.contents.copies(deployment).await?;

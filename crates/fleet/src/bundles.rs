@@ -26,11 +26,10 @@ use jiff::Timestamp;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 
-use self::cache::{ClusterTarget, Compiled, Version};
+use self::cache::{Compiled, Files, Version};
 use self::copies::{Copies, Sources};
-use self::deployments::{Deployments, Desired};
+use self::deployments::{Deployments, Desired, Written};
 use self::status::Statuses;
-use crate::clusters::namespace_of;
 use crate::contents::{Contents, NewContent};
 use crate::groups::Groups;
 use crate::limits;
@@ -95,42 +94,42 @@ impl Bundles {
         let version = Version::of(bundle);
         if !compiled.as_ref().is_some_and(|it| it.is_current(&version)) {
             let with_values = values::with_values(&self.client, bundle).await?;
-            *compiled = Some(Compiled::new(version, with_values));
+            let contents = |name: &str| self.world.contents.get(&Key::new("", name));
+            *compiled = Some(Compiled::new(version, with_values, contents)?);
         }
         let Some(compiled) = compiled.as_mut() else {
             return Ok(Action::await_change());
         };
         let clusters = self.clusters(bundle);
         let groups = self.groups(&clusters);
-        let targets = compiled.targets(&clusters, &groups, limits.namespace_selector())?;
+        compiled.select(clusters, &groups, limits.namespace_selector())?;
         let present = self.present(key);
-        let (plan, offline) = plan(bundle, &targets, &groups, &present)?;
-        if !targets.is_empty() && !compiled.content.is_empty() {
-            self.contents
-                .ensure(NewContent {
-                    name: &compiled.content,
-                    manifest: &compiled.manifest,
-                    sha256: &compiled.sha256,
-                })
-                .await?;
+        compiled.observe(&present);
+        let (plan, online) = plan(bundle, compiled, &groups)?;
+        if let Files::Inline(name, manifest) = &compiled.files
+            && !plan.steps.is_empty()
+        {
+            let sha256 = &compiled.sha256;
+            let content = NewContent {
+                name,
+                manifest,
+                sha256,
+            };
+            self.contents.ensure(content).await?;
         }
-        let options = targets.iter().map(|(_, target)| &target.options);
+        let options = compiled.members().map(|member| &member.target.options);
         let (copies, access) = (&self.deployments.copies, &bundle.spec.helm_op_options);
         let sources = copies.sources(&key.namespace, options, access.as_ref());
         let sources = sources.await?;
         // A failure in one cluster does not affect the other clusters.
-        let deployed = self
-            .write(compiled, &targets, &plan, &present, &sources)
-            .await;
-        self.delete_others(&targets, &present).await?;
+        let deployed = self.write(compiled, &plan, &sources).await;
+        self.delete_others(compiled, &present).await?;
         let more = plan.steps.iter().any(|step| step.create)
             && plan.steps.iter().any(|step| step.wait.is_some());
-        let present = self.present(key);
-        let statuses = &self.statuses;
-        let written = statuses.write(key, bundle, &compiled.sha256, &targets, &plan, &present);
-        let later = written.await?;
+        compiled.observe(&self.present(key));
+        let later = self.statuses.write(key, bundle, compiled, &plan).await?;
         deployed?;
-        let waits = offline < targets.len() && plan.stop.is_some();
+        let waits = online > 0 && plan.stop.is_some();
         Ok(match (more, later, waits) {
             (true, ..) => Action::requeue(NEXT_STEP),
             (_, Some(later), _) => Action::requeue(later),
@@ -140,48 +139,52 @@ impl Bundles {
         })
     }
 
+    /// Writes the bundle deployments that differ from the plan.
     async fn write(
         &self,
-        compiled: &Compiled,
-        targets: &[ClusterTarget],
+        compiled: &mut Compiled,
         plan: &Plan,
-        present: &BTreeMap<String, Arc<BundleDeployment>>,
         sources: &Sources,
     ) -> Result<(), BundleError> {
-        let steps = targets.iter().zip(&plan.steps);
-        let writes = steps.filter_map(|((cluster, target), step)| {
-            let namespace = namespace_of(cluster)?;
-            let present = present.get(&namespace);
-            if present.is_none() && !step.create {
-                return None;
-            }
-            let released = present.is_some_and(|it| it.spec.deployment_id == target.deployment_id);
-            Some((
-                cluster,
-                target,
-                namespace,
-                present,
-                released || step.is_released(),
-            ))
-        });
-        let results = writes.map(async |(cluster, target, namespace, present, is_released)| {
-            let options = target.deployment_options();
-            let desired = Desired {
-                bundle: &compiled.bundle,
-                cluster,
-                namespace: &namespace,
-                content: &compiled.content,
-                options: &options,
-                deployment_id: &target.deployment_id,
-                is_released,
-                present: present.cloned(),
-                sources,
+        let (bundle, content) = (Arc::clone(&compiled.bundle), compiled.content().to_owned());
+        let members = compiled.members_mut().zip(&plan.steps);
+        let mut results = Vec::new();
+        for (member, step) in members {
+            let Some(namespace) = member.namespace.clone() else {
+                continue;
             };
-            Box::pin(self.deployments.write(&desired)).await
-        });
-        // Collected, because a lazy iterator of futures over borrowed closures is not Send.
-        let results: Vec<_> = results.collect();
-        let results: Vec<_> = stream::iter(results)
+            let present = member.deployment.as_ref();
+            if present.is_none() && !step.create {
+                continue;
+            }
+            let id = &member.target.deployment_id;
+            let is_released =
+                step.is_released() || present.is_some_and(|it| it.spec.deployment_id == *id);
+            // The copies of a bundle can change without the bundle deployment.
+            if sources.is_empty() && member.is_verified(is_released) {
+                continue;
+            }
+            let (bundle, content) = (&*bundle, &*content);
+            results.push(async move {
+                let options = member.target.deployment_options();
+                let desired = Desired {
+                    bundle,
+                    cluster: &member.cluster,
+                    namespace: &namespace,
+                    content,
+                    options: &options,
+                    deployment_id: &member.target.deployment_id,
+                    is_released,
+                    present: member.deployment.clone(),
+                    sources,
+                };
+                if Box::pin(self.deployments.write(&desired)).await? == Written::Unchanged {
+                    member.set_verified(is_released);
+                }
+                Ok(())
+            });
+        }
+        let results: Vec<Result<(), CopyError>> = stream::iter(results)
             .buffer_unordered(WRITES)
             .collect()
             .await;
@@ -191,16 +194,15 @@ impl Bundles {
     /// Deletes the bundle deployments of clusters that the bundle no longer selects.
     async fn delete_others(
         &self,
-        targets: &[ClusterTarget],
+        compiled: &Compiled,
         present: &BTreeMap<String, Arc<BundleDeployment>>,
     ) -> Result<(), BundleError> {
-        let namespaces = targets
-            .iter()
-            .filter_map(|(cluster, _)| namespace_of(cluster));
-        let selected: BTreeSet<String> = namespaces.collect();
+        let namespaces = compiled.members();
+        let namespaces = namespaces.filter_map(|member| member.namespace.as_ref());
+        let selected: BTreeSet<&String> = namespaces.collect();
         let others = present
             .iter()
-            .filter(|(namespace, _)| !selected.contains(*namespace));
+            .filter(|(namespace, _)| !selected.contains(namespace));
         for (_, deployment) in others {
             if !self.is_of_unreadable_cluster(deployment).await? {
                 self.deployments.delete(deployment).await?;
@@ -314,47 +316,44 @@ impl Bundles {
     }
 }
 
-/// Plans the next step of a rollout. Returns the plan and the number of offline clusters.
+/// Plans the next step of a rollout. Returns the plan and the number of clusters that are not offline.
 fn plan(
     bundle: &Bundle,
-    targets: &[ClusterTarget],
+    compiled: &Compiled,
     groups: &Groups,
-    present: &BTreeMap<String, Arc<BundleDeployment>>,
 ) -> Result<(Plan, usize), RolloutError> {
     let now = Timestamp::now();
-    let keys: Vec<Key> = targets
-        .iter()
-        .map(|(cluster, _)| Key::of(&**cluster))
-        .collect();
-    let members: Vec<_> = targets
-        .iter()
-        .map(|(cluster, _)| groups.of(cluster))
+    let members: Vec<_> = compiled
+        .members()
+        .map(|member| {
+            (
+                member,
+                Key::of(&*member.cluster),
+                groups.of(&member.cluster),
+            )
+        })
         .collect();
     let groups: Vec<Vec<Group<'_>>> = members
         .iter()
-        .map(|members| members.iter().map(|member| member.as_group()).collect())
+        .map(|(_, _, groups)| groups.iter().map(|group| group.as_group()).collect())
         .collect();
-    let candidates: Vec<Candidate<'_>> = targets
-        .iter()
-        .enumerate()
-        .map(|(index, (cluster, target))| Candidate {
-            cluster: facts(cluster, &keys[index], &groups[index]),
-            wanted: &target.deployment_id,
-            current: namespace_of(cluster)
-                .and_then(|namespace| present.get(&namespace))
-                .map(|deployment| &**deployment),
-            paused: bundle.spec.paused || cluster.spec.paused || is_off_schedule(cluster),
-            offline: is_offline(cluster, now),
+    let candidates = members.iter().zip(&groups);
+    let candidates: Vec<Candidate<'_>> = candidates
+        .map(|((member, key, _), groups)| Candidate {
+            cluster: facts(&member.cluster, key, groups),
+            wanted: &member.target.deployment_id,
+            current: member.deployment.as_deref(),
+            state: &member.state,
+            paused: bundle.spec.paused
+                || member.cluster.spec.paused
+                || is_off_schedule(&member.cluster),
+            offline: is_offline(&member.cluster, now),
         })
         .collect();
-    let offline = candidates
-        .iter()
-        .filter(|candidate| candidate.offline)
-        .count();
-    Ok((
-        rollout::plan(bundle.spec.rollout_strategy.as_ref(), &candidates)?,
-        offline,
-    ))
+    let online = candidates.iter().filter(|candidate| !candidate.offline);
+    let online = online.count();
+    let plan = rollout::plan(bundle.spec.rollout_strategy.as_ref(), &candidates)?;
+    Ok((plan, online))
 }
 
 /// Reports whether a cluster is outside of its deployment window.

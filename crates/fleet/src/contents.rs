@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::Content;
-use drover_gitops::ids::{ContentError, Manifest};
+use drover_api::fleet::{Bundle, Content};
+use drover_gitops::ids::{ContentError, Manifest, content_objects, separate_files, whole_name};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
-use k8s_openapi::ByteString;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -29,8 +27,8 @@ const UNUSED: Duration = Duration::from_mins(15);
 pub(crate) enum ContentsError {
     #[error(transparent)]
     Hub(#[from] HubError),
-    #[error("cannot compress the content of the bundle")]
-    Compress(#[from] ContentError),
+    #[error(transparent)]
+    Files(#[from] ContentError),
 }
 
 /// The writer of Contents.
@@ -51,7 +49,7 @@ impl Contents {
         }
     }
 
-    /// Creates the Content with this name if it does not exist.
+    /// Creates the Content with this name, and its parts, if it does not exist.
     pub(crate) async fn ensure(&self, content: NewContent<'_>) -> Result<(), ContentsError> {
         let NewContent {
             name,
@@ -62,39 +60,52 @@ impl Contents {
         if self.world.contents.get(&Key::new("", name)).is_some() {
             return Ok(());
         }
-        let object = Content {
-            metadata: ObjectMeta {
-                name: Some(name.to_owned()),
-                ..ObjectMeta::default()
-            },
-            content: Some(ByteString(manifest.compress()?)),
-            sha256_sum: sha256.to_owned(),
-            status: None,
-        };
         let contents = Api::all(self.client.clone());
-        create("create a Content", &contents, &object).await?;
+        for object in content_objects(name, sha256, manifest)? {
+            let created = create("create a Content", &contents, &object).await?;
+            self.world.contents.observe(created.unwrap_or(object));
+        }
+        Ok(())
+    }
+
+    /// Moves the files of a bundle to a Content if the hub would not accept the bundle with its files.
+    pub(crate) async fn separate(&self, bundle: &mut Bundle) -> Result<(), ContentsError> {
+        if let Some(manifest) = separate_files(bundle) {
+            self.ensure(NewContent {
+                name: &bundle.spec.contents_id,
+                manifest: &manifest,
+                sha256: &manifest.sha256(),
+            })
+            .await?;
+        }
         Ok(())
     }
 
     /// Deletes Contents that have been unused for a time.
     async fn collect(&self) -> Result<(), HubError> {
         let deployments = self.world.deployments.all();
-        let used: BTreeSet<String> = deployments.iter().flat_map(|it| contents_of(it)).collect();
+        let mut used: BTreeSet<String> =
+            deployments.iter().flat_map(|it| contents_of(it)).collect();
+        let bundles = self.world.bundles.all();
+        used.extend(bundles.iter().map(|bundle| bundle.spec.contents_id.clone()));
         let now = Instant::now();
-        let expired: Vec<String> = {
+        let expired: Vec<Arc<Content>> = {
             let mut unused = self.unused.lock();
-            unused.retain(|name, _| !used.contains(name));
-            let all = self.world.contents.all();
-            let names = all.iter().map(|content| content.name_any());
-            names
-                .filter(|name| !used.contains(name))
-                .filter(|name| now - *unused.entry(name.clone()).or_insert(now) >= UNUSED)
-                .collect()
+            let mut expired = self.world.contents.all();
+            // A part is unused as long as its Content.
+            expired.retain(|content| {
+                let whole = whole_name(content);
+                !used.contains(&whole) && now - *unused.entry(whole).or_insert(now) >= UNUSED
+            });
+            unused.retain(|name, since| !used.contains(name) && now - *since < UNUSED);
+            expired
         };
         let contents = Api::<Content>::all(self.client.clone());
-        for name in expired {
-            delete("delete an unused Content", &contents, &name).await?;
-            self.unused.lock().remove(&name);
+        for content in expired {
+            // A Content with an entry was requested again.
+            if !self.unused.lock().contains_key(&whole_name(&content)) {
+                delete("delete an unused Content", &contents, &content.name_any()).await?;
+            }
         }
         Ok(())
     }

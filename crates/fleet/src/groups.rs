@@ -1,10 +1,12 @@
 //! The groups of clusters.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use drover_api::fleet::{ClusterGroup, FleetCluster};
 use drover_gitops::targeting::{Group, Selector};
 use kube::ResourceExt as _;
+use serde_json::json;
 
 /// A ClusterGroup with a valid selector.
 pub(crate) struct Member {
@@ -22,7 +24,7 @@ impl Member {
     }
 }
 
-/// The groups of one namespace.
+/// The groups of clusters in some namespaces.
 pub(crate) struct Groups(Vec<Member>);
 
 impl Groups {
@@ -38,6 +40,21 @@ impl Groups {
             })
         };
         Self(groups.into_iter().filter_map(compile).collect())
+    }
+
+    /// Returns a hash of the names, labels and selectors.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for member in &self.0 {
+            member.group.namespace().hash(&mut hasher);
+            member.name.hash(&mut hasher);
+            member.group.labels().hash(&mut hasher);
+            // The JSON of a selector contains all its fields.
+            json!(member.group.spec.selector)
+                .to_string()
+                .hash(&mut hasher);
+        }
+        hasher.finish()
     }
 
     /// Returns the groups that select a cluster.

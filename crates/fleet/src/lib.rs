@@ -40,7 +40,7 @@ use self::contents::{Collection, Contents};
 use self::helm_ops::{HelmOpPolls, HelmOps};
 use self::image_scans::ImageScans;
 use self::registration::{HubAddress, Registration};
-use self::repos::{RepoStates, RepoStatuses, Repos};
+use self::repos::{BundleWriter, RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
 use self::rollups::{ClusterStatuses, GroupStatuses};
 use self::schedules::Schedules;
@@ -224,7 +224,7 @@ impl Gitops {
             registration.run(runtime),
             runtime.run(self.clusters(rights.clone())),
             runtime.run(self.bundles(contents.clone(), rights)),
-            runtime.run(self.repos(statuses.repos.clone())),
+            runtime.run(self.repos(contents.clone(), statuses.repos.clone())),
             runtime.run(
                 Controller::new(statuses.repos, repo_statuses)
                     .at_start(move || keys(&repos.git_repos.all()))
@@ -264,7 +264,7 @@ impl Gitops {
         self.runtime.stop.run_until_cancelled(cleaning).await;
     }
 
-    fn repos(&self, statuses: Trigger<Key>) -> Controller<Repos> {
+    fn repos(&self, contents: Contents, statuses: Trigger<Key>) -> Controller<Repos> {
         let (trigger, states) = (self.repos.clone(), self.states.clone());
         let enqueue = trigger.clone();
         self.world.git_repos.listen(move |change| {
@@ -278,7 +278,11 @@ impl Gitops {
         });
         let (client, world) = (self.hub.client(), self.world.clone());
         let (fetcher, charts) = (Arc::clone(&self.fetcher), Arc::clone(&self.charts));
-        let repos = Repos::new(client, world.clone(), fetcher, charts, states, statuses);
+        let writer = BundleWriter {
+            client,
+            world: world.clone(),
+        };
+        let repos = Repos::new(writer, contents, fetcher, charts, states, statuses);
         Controller::new(trigger, repos).at_start(move || Repos::keys(&world))
     }
 

@@ -26,6 +26,7 @@ use self::charts::Downloads;
 use self::fetch::FetchError;
 use self::polls::Polls;
 use self::state::{Failure, States};
+use crate::contents::Contents;
 use crate::limits;
 use crate::mirror::Key;
 use crate::world::World;
@@ -49,27 +50,26 @@ pub(crate) struct Repos {
     charts: Arc<Charts>,
     polls: Polls,
     writer: BundleWriter,
+    contents: Contents,
     states: States,
     statuses: Trigger<Key>,
 }
 
 impl Repos {
     pub(crate) fn new(
-        client: Client,
-        world: World,
+        writer: BundleWriter,
+        contents: Contents,
         fetcher: Arc<Fetcher>,
         charts: Arc<Charts>,
         states: States,
         statuses: Trigger<Key>,
     ) -> Self {
         Self {
-            writer: BundleWriter {
-                client: client.clone(),
-                world: world.clone(),
-            },
+            client: writer.client.clone(),
+            world: writer.world.clone(),
+            writer,
             polls: Polls::new(Arc::clone(&fetcher)),
-            client,
-            world,
+            contents,
             fetcher,
             charts,
             states,
@@ -131,9 +131,23 @@ impl Repos {
         let downloads = Downloads::new(&self.client, &self.charts, repo);
         let present = self.writer.of(key);
         let bundles = fetch::bundles(&self.fetcher, &source, &repo_at, downloads, present).await?;
+        let bundles = self.separate(bundles).await?;
         self.writer.write(key, bundles).await?;
         self.states.read(key, repo, &commit);
         Ok(())
+    }
+
+    /// Stores the files of large bundles in Contents.
+    async fn separate(&self, mut bundles: Vec<Bundle>) -> Result<Vec<Bundle>, FetchError> {
+        for bundle in &mut bundles {
+            let name = bundle.name_any();
+            let separated = self.contents.separate(bundle).await;
+            separated.map_err(|source| FetchError::Contents {
+                bundle: name,
+                source,
+            })?;
+        }
+        Ok(bundles)
     }
 
     async fn reconcile_repo(&self, key: &Key, repo: &GitRepo) -> Action {

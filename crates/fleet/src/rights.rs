@@ -309,7 +309,9 @@ pub(crate) fn readable_names_without(
             continue;
         }
         add_readable(&deployment.spec, &mut readable);
-        readable.contents.extend(contents_of(&deployment));
+        let contents = contents_of(&deployment);
+        let contents = contents.iter().flat_map(|name| world.with_parts(name));
+        readable.contents.extend(contents);
         if !deployment.spec.values_hash.is_empty() {
             readable.secrets.insert(deployment.name_any());
         }

@@ -6,6 +6,7 @@ use drover_api::fleet::{
     FleetCluster, FleetClusterRegistrationToken, GitRepo, GitRepoRestriction, HelmOp, ImageScan,
     Policy, Schedule,
 };
+use drover_gitops::ids::part_names;
 use drover_hub::stores::reflector::reflect_into;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ApiResource;
@@ -106,6 +107,16 @@ impl World {
         let by_bundle = self.by_bundle.read();
         let keys = by_bundle.get(bundle).into_iter().flatten();
         keys.filter_map(|key| self.deployments.get(key)).collect()
+    }
+
+    /// Returns the names of a Content and of its parts.
+    pub(crate) fn with_parts(&self, content: &str) -> Vec<String> {
+        let present = self.contents.get(&Key::new("", content));
+        // An agent cannot read a Content with a wrong number of parts.
+        let parts = present.and_then(|present| part_names(&present).ok());
+        let mut names = parts.unwrap_or_default();
+        names.push(content.to_owned());
+        names
     }
 
     /// Updates all mirrors until `stop`.

@@ -14,7 +14,7 @@ pub use limit::{LimitError, limit};
 use partition::Part;
 pub use step::{Release, Step, Stop, Wait};
 
-use crate::states::{Aggregate, DeploymentState, State, is_unavailable};
+use crate::states::{DeploymentState, State, is_unavailable, state_of, summarize};
 use crate::targeting::{ClusterFacts, SelectorError};
 
 /// Default number of deployments that one plan creates.
@@ -52,6 +52,8 @@ pub struct Candidate<'a> {
     pub wanted: &'a str,
     /// The current deployment.
     pub current: Option<&'a BundleDeployment>,
+    /// The state of the current deployment, compared with the wanted deployment.
+    pub state: &'a DeploymentState,
     /// True if the bundle or the cluster is paused, or the cluster is outside of its deployment window.
     pub paused: bool,
     /// True if the cluster is Offline. The rollout does not wait for the cluster, and the cluster does
@@ -152,10 +154,11 @@ impl<'a> Progress<'a> {
     }
 
     fn has_failed(&self) -> bool {
-        let cluster = self.name();
-        let wanted = self.released;
-        let state = DeploymentState::of_target(&cluster, self.candidate.current, wanted).state;
-        matches!(state, State::ErrApplied | State::NotReady)
+        let state = |current| state_of(current, self.released);
+        matches!(
+            self.candidate.current.map(state),
+            Some(State::ErrApplied | State::NotReady)
+        )
     }
 }
 
@@ -212,24 +215,15 @@ pub fn plan(
 
 /// Returns the status of a partition before the plan.
 fn status(part: &Part, candidates: &[Candidate<'_>], progress: &[Progress<'_>]) -> PartitionStatus {
-    let mut aggregate = Aggregate::default();
-    for index in &part.members {
-        let candidate = &candidates[*index];
-        let cluster = progress[*index].name();
-        let entry = DeploymentState::of_target(&cluster, candidate.current, candidate.wanted);
-        aggregate.set(&cluster, entry);
-    }
+    let members = part.members.iter();
+    let unavailable = members.filter(|index| progress[**index].counts_as_unavailable());
     let members = part.members.iter();
     PartitionStatus {
         name: part.name.clone(),
         count: integer(part.members.len()),
         max_unavailable: integer(part.max_unavailable),
-        unavailable: integer(
-            members
-                .filter(|index| progress[**index].counts_as_unavailable())
-                .count(),
-        ),
-        summary: aggregate.summary(),
+        unavailable: integer(unavailable.count()),
+        summary: summarize(members.map(|index| candidates[*index].state)),
     }
 }
 

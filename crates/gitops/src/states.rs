@@ -8,7 +8,7 @@ mod resources;
 mod state;
 mod write;
 
-pub use aggregate::{Aggregate, MAX_LISTED};
+pub use aggregate::{Aggregate, MAX_LISTED, summarize};
 pub use conditions::{ready_condition, set_condition};
 pub use deployment::{DeploymentState, is_unavailable, message_of, state_of};
 pub use group::GroupAggregate;

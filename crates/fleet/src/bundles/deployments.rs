@@ -44,6 +44,14 @@ pub(super) struct Desired<'a> {
     pub(super) sources: &'a Sources,
 }
 
+/// The result of [`Deployments::write`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// The bundle deployment had the desired state.
+    Unchanged,
+    Changed,
+}
+
 /// The writer of bundle deployments.
 #[derive(Clone)]
 pub(super) struct Deployments {
@@ -55,7 +63,7 @@ pub(super) struct Deployments {
 
 impl Deployments {
     /// Writes a bundle deployment if it differs from the desired state.
-    pub(super) async fn write(&self, desired: &Desired<'_>) -> Result<(), CopyError> {
+    pub(super) async fn write(&self, desired: &Desired<'_>) -> Result<Written, CopyError> {
         let name = desired.bundle.name_any();
         let labels = labels(desired);
         if let Some(present) = &desired.present
@@ -63,13 +71,14 @@ impl Deployments {
             && present.spec == spec(desired, present.spec.values_hash.clone())
             && *present.labels() == labels
         {
-            return Ok(());
+            return Ok(Written::Unchanged);
         }
         let values = self.values(desired, &name).await?;
         let spec = spec(desired, values.hash.clone());
         let mut readable = Readable::default();
         if !desired.content.is_empty() {
-            readable.contents.insert(desired.content.to_owned());
+            let contents = self.world.with_parts(desired.content);
+            readable.contents.extend(contents);
         }
         if !values.hash.is_empty() {
             readable.secrets.insert(name.clone());
@@ -105,7 +114,7 @@ impl Deployments {
             };
             if let Some(created) = create("create a bundle deployment", &api, &created).await? {
                 self.world.deployments.observe(created);
-                return Ok(());
+                return Ok(Written::Changed);
             }
         }
         let operation = "write a bundle deployment";
@@ -115,7 +124,7 @@ impl Deployments {
             let (namespace, used) = (desired.namespace, current());
             self.copies.delete(namespace, before, &used).await?;
         }
-        Ok(())
+        Ok(Written::Changed)
     }
 
     /// Deletes a bundle deployment and its Secret. The agent then deletes the objects in the cluster.

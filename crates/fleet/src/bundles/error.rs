@@ -29,6 +29,11 @@ pub(crate) enum BundleError {
          its values"
     )]
     NoValues(String),
+    #[error(
+        "spec.contentsId: the Content {0} does not exist, or its name is not the hash of its files; apply \
+         the bundle again with its files"
+    )]
+    NoContent(String),
     #[error("the entry {entry} of the Secret with the Helm values is not JSON")]
     Values {
         entry: String,

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::{Bundle, BundleDeployment, BundleStatus};
+use drover_api::fleet::{Bundle, BundleStatus};
 use drover_gitops::rollout::Plan;
-use drover_gitops::states::{Aggregate, DeploymentState, ready_condition};
+use drover_gitops::states::ready_condition;
 use drover_hub::HubError;
 use kube::{Api, Client};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::cache::ClusterTarget;
-use super::namespace_of;
+use super::cache::Compiled;
 use crate::mirror::Key;
 use crate::writes::{now, write_status};
 
@@ -50,23 +49,14 @@ impl Statuses {
         &self,
         key: &Key,
         bundle: &Bundle,
-        sha256: &str,
-        targets: &[ClusterTarget],
+        compiled: &Compiled,
         plan: &Plan,
-        present: &BTreeMap<String, Arc<BundleDeployment>>,
     ) -> Result<Option<Duration>, HubError> {
-        let mut aggregate = Aggregate::default();
-        for (cluster, target) in targets {
-            let cluster_key = Key::of(&**cluster).to_string();
-            let current = namespace_of(cluster).and_then(|namespace| present.get(&namespace));
-            let current = current.map(|deployment| &**deployment);
-            let state = DeploymentState::of_target(&cluster_key, current, &target.deployment_id);
-            aggregate.set(&cluster_key, state);
-        }
+        let aggregate = &compiled.aggregate;
         let mut status = self.current(key, bundle);
         plan.write_status(&mut status);
         aggregate.write_bundle_status(&mut status);
-        status.resources_sha256_sum = sha256.to_owned();
+        status.resources_sha256_sum.clone_from(&compiled.sha256);
         status.observed_generation = bundle.metadata.generation.unwrap_or_default();
         let mut message = aggregate.ready_message("Cluster");
         if let Some(stop) = plan.stop.as_ref().filter(|stop| !stop.failed.is_empty()) {

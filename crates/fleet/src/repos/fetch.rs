@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::bundles::BundleWriteError;
 use super::charts::{BundleCharts, DownloadError, Downloads};
 use super::source::SourceError;
+use crate::contents::ContentsError;
 
 /// The reason why the bundles of a repository are not up to date.
 #[derive(Debug, Error)]
@@ -29,6 +30,11 @@ pub(crate) enum FetchError {
     Charts {
         bundle: String,
         source: DownloadError,
+    },
+    #[error("cannot store the files of the bundle {bundle}")]
+    Contents {
+        bundle: String,
+        source: ContentsError,
     },
     #[error("the server ends; it reads the repository after its next start")]
     Ended,
@@ -49,7 +55,11 @@ impl FetchError {
     pub(super) fn is_content(&self) -> bool {
         matches!(
             self,
-            Self::Tree(_) | Self::Read(_) | Self::Charts { .. } | Self::Write(_)
+            Self::Tree(_)
+                | Self::Read(_)
+                | Self::Charts { .. }
+                | Self::Contents { .. }
+                | Self::Write(_)
         )
     }
 }

@@ -43,6 +43,27 @@ pub enum ContentError {
         /// Hash in the object.
         expected: String,
     },
+    /// The data is longer than all parts together may be.
+    #[error(
+        "the files of the bundle have {size} bytes after compression, and the limit is {limit} bytes: add \
+         paths to a .fleetignore, or divide the bundle"
+    )]
+    TooManyParts {
+        /// Size of the data in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A Content states a wrong number of parts.
+    #[error("the annotation {annotation} is {found:?}, and must be a number between 1 and {limit}")]
+    PartCount {
+        /// Name of the annotation.
+        annotation: &'static str,
+        /// The value.
+        found: String,
+        /// Maximum number of parts.
+        limit: usize,
+    },
 }
 
 /// Returns the SHA-256 of data in hexadecimal digits.

@@ -50,9 +50,15 @@ fn strategy(value: Value) -> RolloutStrategy {
 
 fn plan_of(value: Value, members: &[Member]) -> Plan {
     let none = BTreeMap::new();
+    let state = |member: &Member| {
+        let cluster = format!("ns/{}", member.name);
+        DeploymentState::of_target(&cluster, member.current.as_ref(), NEW)
+    };
+    let states: Vec<DeploymentState> = members.iter().map(state).collect();
     let candidates: Vec<Candidate<'_>> = members
         .iter()
-        .map(|member| Candidate {
+        .zip(&states)
+        .map(|(member, state)| Candidate {
             cluster: ClusterFacts {
                 namespace: "ns",
                 name: &member.name,
@@ -63,6 +69,7 @@ fn plan_of(value: Value, members: &[Member]) -> Plan {
             },
             wanted: NEW,
             current: member.current.as_ref(),
+            state,
             paused: member.paused,
             offline: member.offline,
         })

@@ -159,15 +159,7 @@ impl Aggregate {
             .into_iter()
             .take(MAX_LISTED)
             .filter_map(|key| self.entries.get(key));
-        entries
-            .map(|entry| NonReadyResource {
-                name: entry.name.clone(),
-                state: entry.state.name().to_owned(),
-                message: entry.message.clone(),
-                modified_status: entry.modified.clone(),
-                non_ready_status: entry.non_ready.clone(),
-            })
-            .collect()
+        entries.map(non_ready).collect()
     }
 
     /// Returns the numbers of ready and of all clusters or owners whose names start with a prefix.
@@ -231,6 +223,44 @@ impl Aggregate {
 impl ClusterTotals {
     fn is_ready(&self) -> bool {
         self.deployments > 0 && self.deployments == self.ready
+    }
+}
+
+/// Returns the summary of the deployments in a list. Their names must be the keys in the summary of an
+/// [`Aggregate`].
+#[must_use]
+pub fn summarize<'a>(entries: impl Iterator<Item = &'a DeploymentState>) -> BundleSummary {
+    let mut summary = BundleSummary::default();
+    let mut others = Vec::new();
+    for entry in entries {
+        summary.desired_ready += 1;
+        let count = match entry.state {
+            State::Ready => &mut summary.ready,
+            State::NotReady => &mut summary.not_ready,
+            State::WaitApplied => &mut summary.wait_applied,
+            State::ErrApplied => &mut summary.err_applied,
+            State::OutOfSync => &mut summary.out_of_sync,
+            State::Modified => &mut summary.modified,
+            State::Pending => &mut summary.pending,
+        };
+        *count += 1;
+        if entry.state != State::Ready {
+            others.push(entry);
+        }
+    }
+    others.sort_by_key(|entry| &entry.name);
+    others.truncate(MAX_LISTED);
+    summary.non_ready_resources = others.into_iter().map(non_ready).collect();
+    summary
+}
+
+fn non_ready(entry: &DeploymentState) -> NonReadyResource {
+    NonReadyResource {
+        name: entry.name.clone(),
+        state: entry.state.name().to_owned(),
+        message: entry.message.clone(),
+        modified_status: entry.modified.clone(),
+        non_ready_status: entry.non_ready.clone(),
     }
 }
 

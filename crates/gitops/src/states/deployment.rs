@@ -1,7 +1,8 @@
 //! The state of one bundle deployment.
 
 use drover_api::fleet::{
-    BundleDeployment, FleetCondition, ModifiedStatus, NonReadyStatus, ResourceCounts, labels,
+    BundleDeployment, BundleDeploymentStatus, FleetCondition, ModifiedStatus, NonReadyStatus,
+    ResourceCounts, labels,
 };
 
 use super::state::State;
@@ -79,15 +80,23 @@ impl DeploymentState {
     }
 
     fn with_id(deployment: &BundleDeployment, wanted: &str) -> Self {
-        let status = deployment.status.clone().unwrap_or_default();
+        let status = deployment.status.as_ref();
+        let list = |status: &BundleDeploymentStatus| {
+            (
+                status.modified_status.clone(),
+                status.non_ready_status.clone(),
+                status.resource_counts.clone(),
+            )
+        };
+        let (modified, non_ready, counts) = status.map(list).unwrap_or_default();
         Self {
             name: String::new(),
             cluster: String::new(),
             state: state_of(deployment, wanted),
             message: message_of(deployment, wanted),
-            modified: status.modified_status,
-            non_ready: status.non_ready_status,
-            counts: status.resource_counts,
+            modified,
+            non_ready,
+            counts,
         }
     }
 }

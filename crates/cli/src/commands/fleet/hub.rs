@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use drover_api::fleet::labels::{REPO_NAME, SECRET_TYPE_BUNDLE_VALUES};
 use drover_api::fleet::{Bundle, GROUP, VERSION};
-use drover_gitops::ids::{bundle_values, clear_bundle_values};
+use drover_gitops::ids::{bundle_values, clear_bundle_values, content_objects, separate_files};
 use k8s_openapi::ByteString;
 use reqwest::Method;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::client::{CallError, Client};
@@ -43,10 +44,14 @@ pub(super) async fn apply(
         path: [&hub[..], prefix, &["namespaces", namespace, plural]].concat(),
     };
     let stored = kind(&["apis", GROUP, VERSION], "bundles");
+    let contents = Objects {
+        client,
+        path: [&hub[..], &["apis", GROUP, VERSION, "contents"]].concat(),
+    };
     let secrets = kind(&["api", "v1"], "secrets");
     for bundle in bundles {
         let name = bundle.metadata.name.clone().unwrap_or_default();
-        let written = Box::pin(apply_one(&stored, &secrets, bundle, &name)).await?;
+        let written = Box::pin(apply_one(&stored, &secrets, &contents, bundle, &name)).await?;
         let result = match written {
             Written::Created => "Created",
             Written::Updated => "Updated",
@@ -64,6 +69,7 @@ pub(super) async fn apply(
 async fn apply_one(
     bundles: &Objects<'_>,
     secrets: &Objects<'_>,
+    contents: &Objects<'_>,
     mut bundle: Bundle,
     name: &str,
 ) -> Result<Written, Failure> {
@@ -74,6 +80,17 @@ async fn apply_one(
     let values = bundle_values(&bundle);
     clear_bundle_values(&mut bundle);
     bundle.spec.values_hash.clone_from(&values.hash);
+    if let Some(manifest) = separate_files(&mut bundle) {
+        let objects = content_objects(&bundle.spec.contents_id, &manifest.sha256(), &manifest);
+        let objects = objects.map_err(|error| {
+            Failure::Other(format!(
+                "cannot store the files of the bundle {name}: {error}"
+            ))
+        })?;
+        for object in objects {
+            contents.create(&encoded(&object)?).await?;
+        }
+    }
     let labels = bundle.metadata.labels.clone().unwrap_or_default();
     let uid = present.as_ref().and_then(uid);
     // The server reads the values when it sees their hash in the Bundle, so the Secret is first.
@@ -127,9 +144,9 @@ fn uid(object: &Value) -> Option<String> {
     object["metadata"]["uid"].as_str().map(str::to_owned)
 }
 
-fn encoded(bundle: &Bundle) -> Result<Value, Failure> {
-    serde_json::to_value(bundle)
-        .map_err(|error| Failure::Other(format!("cannot encode a bundle: {error}")))
+fn encoded(object: &impl Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(object)
+        .map_err(|error| Failure::Other(format!("cannot encode an object: {error}")))
 }
 
 /// Returns the Secret with Helm values. The Bundle owns the Secret, so that both are deleted together.
@@ -163,6 +180,14 @@ impl Objects<'_> {
             Ok(found) => Ok(Some(found)),
             Err(error) if code(&error) == Some(404) && is_absent(&error) => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates an object whose name is a hash of its content, if it does not exist.
+    async fn create(&self, object: &Value) -> Result<(), Failure> {
+        match self.client.post::<Value>(&self.path, object).await {
+            Err(error) if code(&error) != Some(409) => Err(error.into()),
+            _ => Ok(()),
         }
     }
 
