@@ -47,6 +47,9 @@ use self::stale::Removal;
 const CONCURRENCY: usize = 4;
 /// Pause after a reconciliation. Merges the changes of many objects, and limits the status writes.
 const COOLDOWN: Duration = Duration::from_millis(500);
+/// Time until a change of an object causes an observation. The agent has then usually observed its own
+/// write.
+const OWN_WRITES: Duration = Duration::from_millis(300);
 /// Pause after a failed attempt to reach the hub. The access to the hub has its own backoff.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Namespace of releases without a configured namespace.
@@ -197,8 +200,9 @@ impl Gitops {
             kinds: Arc::new(kinds),
         };
         let following = async {
-            while let Some(label) = changes.recv().await {
-                for name in deployments.with_label(&label) {
+            while let Some(change) = changes.recv().await {
+                tokio::time::sleep_until(change.at + OWN_WRITES).await;
+                for name in deployments.unobserved(&change) {
                     trigger.enqueue(name);
                 }
             }

@@ -1,11 +1,11 @@
 //! The bundle deployments of this cluster in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use drover_api::fleet::{BundleDeployment, BundleDeploymentOptions};
 use drover_deploy::names::label_value;
-use drover_deploy::watch::KindName;
+use drover_deploy::watch::{KindName, ObjectChange};
 use kube::ResourceExt as _;
 use parking_lot::Mutex;
 
@@ -23,6 +23,8 @@ struct State {
     removed: BTreeMap<String, Removed>,
     /// The kinds of the objects of each deployment.
     kinds: BTreeMap<String, BTreeSet<KindName>>,
+    /// The UIDs and versions of the objects of each deployment in the last observation.
+    versions: BTreeMap<String, HashMap<String, u64>>,
 }
 
 /// The bundle deployments on the hub, and the releases to remove.
@@ -115,15 +117,28 @@ impl Deployments {
         let mut state = self.0.lock();
         state.removed.remove(name);
         state.kinds.remove(name);
+        state.versions.remove(name);
     }
 
-    /// Returns the names of the bundle deployments whose objects have this label.
-    pub(super) fn with_label(&self, label: &str) -> Vec<String> {
+    /// Stores the UIDs and versions of the observed objects of a deployment.
+    pub(super) fn set_versions(&self, name: &str, versions: Vec<(String, u64)>) {
+        let versions = versions.into_iter().collect();
+        self.0.lock().versions.insert(name.to_owned(), versions);
+    }
+
+    /// Returns the names of the bundle deployments whose last observation does not contain the change of an
+    /// object.
+    pub(super) fn unobserved(&self, change: &ObjectChange) -> Vec<String> {
         let state = self.0.lock();
-        let names = state
-            .present
-            .keys()
-            .filter(|name| label_value(name) == label);
+        let is_observed = |name: &String| {
+            let versions = state.versions.get(name);
+            let change = change.version.as_ref();
+            change.zip(versions).is_some_and(|((uid, changed), known)| {
+                known.get(uid).is_some_and(|version| version >= changed)
+            })
+        };
+        let names = state.present.keys();
+        let names = names.filter(|name| label_value(name) == change.label && !is_observed(name));
         names.cloned().collect()
     }
 
@@ -189,6 +204,25 @@ mod tests {
         // A hub that was restored from a backup has lower versions.
         deployments.set(deployment("recreated", "5"));
         assert_eq!(version(&deployments).as_deref(), Some("5"));
+    }
+
+    #[test]
+    fn change_is_unobserved_until_an_observation_has_its_version() {
+        let deployments = Deployments::default();
+        deployments.set_changed(deployment("u", "10"));
+        let change = |version: Option<u64>| ObjectChange {
+            label: label_value("a"),
+            version: version.map(|version| ("map".to_owned(), version)),
+            at: tokio::time::Instant::now(),
+        };
+        let unobserved = |version| !deployments.unobserved(&change(version)).is_empty();
+        assert!(unobserved(Some(5)));
+        deployments.set_versions("a", vec![("map".to_owned(), 5)]);
+        assert!(!unobserved(Some(4)) && !unobserved(Some(5)));
+        assert!(unobserved(Some(6)));
+        assert!(unobserved(None), "the object was deleted");
+        deployments.set_versions("a", vec![("other".to_owned(), 9)]);
+        assert!(unobserved(Some(5)));
     }
 
     #[test]

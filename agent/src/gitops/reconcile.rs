@@ -8,7 +8,7 @@ use drover_api::client_error::ClientError;
 use drover_api::fleet::labels::{BUNDLE_NAME, COMMIT};
 use drover_api::fleet::{BundleDeployment, BundleDeploymentStatus, BundleRef};
 use drover_api::ids::ClusterUid;
-use drover_deploy::deployment::{DeployError, Deployer, Input, status};
+use drover_deploy::deployment::{DeployError, Deployer, Input, Report, status};
 use drover_deploy::object::Object;
 use drover_deploy::watch::{KindName, Kinds};
 use drover_gitops::states::{set_condition, state_of};
@@ -43,6 +43,9 @@ pub(super) enum BundleDeploymentError {
     #[error("cannot write the status on the hub")]
     Status(#[source] ClientError),
 }
+
+/// The status after a deployment, and the state of the objects if they equal the release.
+type Deployed = (BundleDeploymentStatus, Option<Report>);
 
 /// The reconciler of bundle deployments. The key is the name.
 pub(super) struct Reconcile {
@@ -88,6 +91,7 @@ impl Reconcile {
         let before = deployment.status.clone().unwrap_or_default();
         let is_waiting = spec.paused || spec.off_schedule || spec.waiting_for_values;
         let mut after = before.clone();
+        let mut deployed_now = None;
         if !spec.deployment_id.is_empty() && !is_waiting && must_deploy(deployment, &before) {
             if let Some(missing) = self.missing_dependencies(deployment) {
                 set_condition(
@@ -102,14 +106,12 @@ impl Reconcile {
                 return Ok(Action::requeue(DEPENDENCY));
             }
             let deployed = Box::pin(self.deploy(name, deployment, before.clone())).await;
-            let (status, error) = match deployed {
-                Ok(status) => (status, None),
-                Err((status, error)) => (status, Some(error)),
-            };
-            after = status;
-            if let Some(error) = error {
-                self.write(name, deployment, &before, after).await?;
-                return Err(error);
+            match deployed {
+                Ok((status, report)) => (after, deployed_now) = (status, report),
+                Err((status, error)) => {
+                    self.write(name, deployment, &before, status).await?;
+                    return Err(error);
+                }
             }
         }
         if after.release.is_empty() || status::has_failed(&after) {
@@ -117,13 +119,19 @@ impl Reconcile {
             return Ok(Action::await_change());
         }
         // A paused deployment and a closed window also stop corrections.
-        let observed = if is_waiting {
+        let observed = if let Some(report) = deployed_now {
+            Ok(report)
+        } else if is_waiting {
             Box::pin(self.deployer.observe(name, spec, &after.release)).await
         } else {
             Box::pin(self.deployer.correct(name, spec, &after.release)).await
         };
         after = match &observed {
-            Ok(report) => status::observed(after, report, &now()),
+            Ok(report) => {
+                let versions = report.versions.clone();
+                self.deployments.set_versions(name, versions);
+                status::observed(after, report, &now())
+            }
             Err(error) => status::unobserved(after, error, &now()),
         };
         self.watch(name, &after).await;
@@ -137,13 +145,14 @@ impl Reconcile {
         Ok(Action::requeue(pause))
     }
 
-    /// Deploys, and returns the new status. An error that another attempt can solve is also returned.
+    /// Deploys, and returns the new status, and the state of the objects if they equal the release. An error
+    /// that another attempt can solve is also returned.
     async fn deploy(
         &self,
         name: &str,
         deployment: &BundleDeployment,
         before: BundleDeploymentStatus,
-    ) -> Result<BundleDeploymentStatus, (BundleDeploymentStatus, BundleDeploymentError)> {
+    ) -> Result<Deployed, (BundleDeploymentStatus, BundleDeploymentError)> {
         let spec = &deployment.spec;
         let (files, values, copies) = match self.read(deployment).await {
             Ok(read) => read,
@@ -173,12 +182,18 @@ impl Reconcile {
             Ok::<_, DeployError>(outcome)
         };
         match Box::pin(deployed).await {
-            Ok(outcome) => Ok(status::deployed(before, spec, &outcome, &now())),
+            Ok(outcome) => {
+                let report = self.deployer.report_of(spec, &outcome);
+                Ok((
+                    status::deployed(before, spec, &outcome.release, &now()),
+                    report,
+                ))
+            }
             Err(error) => {
                 let is_permanent = error.is_permanent();
                 let status = status::failed(before, spec, &error, &now());
                 if is_permanent {
-                    Ok(status)
+                    Ok((status, None))
                 } else {
                     Err((status, error.into()))
                 }

@@ -9,6 +9,7 @@
 mod adopt;
 pub(crate) mod replace;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use drover_apply::order::{Step, steps};
@@ -17,7 +18,7 @@ use futures::future::join_all;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use tokio::time::Instant;
 
-use crate::cluster::{Cluster, ClusterError};
+use crate::cluster::{Cluster, ClusterError, from_dynamic};
 use crate::object::{DEPLOYMENT_LABEL, Object, ObjectKey};
 use crate::readiness::{Readiness, readiness};
 
@@ -112,55 +113,71 @@ pub struct Changes<'a> {
     pub force: bool,
 }
 
-/// Applies the changes. Stops at the first failing kind.
-pub async fn apply(cluster: &Cluster, changes: &Changes<'_>) -> Result<(), ReleaseError> {
+/// Applies the changes. Stops at the first failing kind. Returns the written objects as the API server
+/// stores them.
+pub async fn apply(cluster: &Cluster, changes: &Changes<'_>) -> Result<Vec<Object>, ReleaseError> {
     let mut kinds: Vec<&str> = Vec::new();
     for object in changes.desired.iter().chain(changes.previous) {
         if !kinds.contains(&object.kind()) {
             kinds.push(object.kind());
         }
     }
+    let previous = identities(changes.previous);
+    let desired = identities(changes.desired);
+    let mut live = Vec::new();
     for step in steps(&kinds) {
         match step {
-            Step::Write(kind) => write_kind(cluster, changes, kinds[kind]).await?,
-            Step::Prune(kind) => prune_kind(cluster, changes, kinds[kind]).await?,
+            Step::Write(kind) => {
+                live.extend(write_kind(cluster, changes, &previous, kinds[kind]).await?);
+            }
+            Step::Prune(kind) => prune_kind(cluster, changes, &desired, kinds[kind]).await?,
         }
     }
-    Ok(())
+    Ok(live)
+}
+
+/// Returns the keys of objects, regardless of the API's version.
+fn identities(objects: &[Object]) -> BTreeSet<ObjectKey> {
+    let keys = objects.iter().map(|object| object.key().without_version());
+    keys.collect()
 }
 
 async fn write_kind(
     cluster: &Cluster,
     changes: &Changes<'_>,
+    previous: &BTreeSet<ObjectKey>,
     kind: &str,
-) -> Result<(), ReleaseError> {
+) -> Result<Vec<Object>, ReleaseError> {
     let objects: Vec<&Object> = changes
         .desired
         .iter()
         .filter(|object| object.kind() == kind)
         .collect();
+    let mut live = Vec::new();
     for batch in objects.chunks(CONCURRENCY) {
-        let written = join_all(batch.iter().map(|object| write(cluster, changes, object))).await;
-        written.into_iter().collect::<Result<(), _>>()?;
+        let writes = batch.iter().map(|object| {
+            let is_known = previous.contains(&object.key().without_version());
+            write(cluster, changes, object, is_known)
+        });
+        let written = join_all(writes).await;
+        live.extend(written.into_iter().collect::<Result<Vec<_>, _>>()?);
     }
     let definitions: Vec<_> = objects
         .iter()
         .filter(|object| object.is_crd())
         .map(|object| object.key())
         .collect();
-    wait_for_definitions(cluster, &definitions).await
+    wait_for_definitions(cluster, &definitions).await?;
+    Ok(live)
 }
 
 async fn write(
     cluster: &Cluster,
     changes: &Changes<'_>,
     object: &Object,
-) -> Result<(), ReleaseError> {
+    is_known: bool,
+) -> Result<Object, ReleaseError> {
     let key = object.key();
-    let is_known = changes
-        .previous
-        .iter()
-        .any(|previous| previous.key().is_same_object(&key));
     // A record without a signature can name objects of other owners.
     let is_known = is_known && changes.is_own_release;
     if !is_known && let Some(live) = cluster.get(&key).await? {
@@ -193,22 +210,19 @@ fn owner_of(live: &Object) -> String {
     }
 }
 
-/// Writes an object by server-side apply.
+/// Writes an object by server-side apply. Returns the stored object.
 pub(crate) async fn server_side_apply(
     cluster: &Cluster,
     object: &Object,
-) -> Result<(), ClusterError> {
+) -> Result<Object, ClusterError> {
     let key = object.key();
     let kind = cluster.kind(&key.api_version, &key.kind).await?;
     let api = cluster.api(&kind, &key.namespace);
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let patch = Patch::Apply(object);
-    call(
-        format!("apply {key}"),
-        api.patch(&key.name, &params, &patch),
-    )
-    .await?;
-    Ok(())
+    let patched = api.patch(&key.name, &params, &patch);
+    let stored = call(format!("apply {key}"), patched).await?;
+    Ok(from_dynamic(stored, &key.api_version, &key.kind))
 }
 
 async fn wait_for_definitions(
@@ -237,21 +251,16 @@ async fn wait_for_definitions(
 async fn prune_kind(
     cluster: &Cluster,
     changes: &Changes<'_>,
+    desired: &BTreeSet<ObjectKey>,
     kind: &str,
 ) -> Result<(), ReleaseError> {
-    let is_desired = |key: &ObjectKey| {
-        changes
-            .desired
-            .iter()
-            .any(|object| object.key().is_same_object(key))
-    };
     let unwanted = changes
         .previous
         .iter()
         .filter(|object| object.kind() == kind && !object.is_kept());
     let unwanted: Vec<ObjectKey> = unwanted
         .map(Object::key)
-        .filter(|key| !is_desired(key))
+        .filter(|key| !desired.contains(&key.without_version()))
         .collect();
     delete_owned(cluster, changes.owner, &unwanted).await
 }

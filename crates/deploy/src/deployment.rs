@@ -79,8 +79,10 @@ impl std::fmt::Debug for Input<'_> {
 pub struct Outcome {
     /// Release, `namespace/name:revision`.
     pub release: String,
-    /// The applied objects.
+    /// The objects of the release.
     pub objects: Vec<ObjectKey>,
+    /// The written objects. `None` if the release was already complete.
+    applied: Option<observe::Observed>,
 }
 
 /// Name and namespace of the release of a bundle deployment.

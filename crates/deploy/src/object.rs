@@ -24,12 +24,13 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// Returns true if both keys refer to the same object, regardless of the API's version.
-    pub fn is_same_object(&self, other: &Self) -> bool {
-        group(&self.api_version) == group(&other.api_version)
-            && self.kind == other.kind
-            && self.namespace == other.namespace
-            && self.name == other.name
+    /// Returns the key without the API's version. Two keys of the same object have equal results.
+    #[must_use]
+    pub fn without_version(&self) -> Self {
+        Self {
+            api_version: group(&self.api_version).to_owned(),
+            ..self.clone()
+        }
     }
 }
 
@@ -88,6 +89,12 @@ impl Object {
     /// Returns the namespace, or an empty text.
     pub fn namespace(&self) -> &str {
         self.text("/metadata/namespace")
+    }
+
+    /// Returns the resource version, which both kinds of API servers count. Returns `None` for an object
+    /// that is not from a cluster.
+    pub fn version(&self) -> Option<u64> {
+        self.text("/metadata/resourceVersion").parse().ok()
     }
 
     /// Returns the UID, or an empty text for an object that is not from a cluster.

@@ -11,6 +11,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::cluster::{Cluster, ClusterError, Kind};
 use crate::object::DEPLOYMENT_LABEL;
@@ -25,7 +26,18 @@ pub type KindName = (String, String);
 pub struct Kinds {
     cluster: Cluster,
     watches: Mutex<BTreeMap<KindName, AbortHandle>>,
-    changes: mpsc::Sender<String>,
+    changes: mpsc::Sender<ObjectChange>,
+}
+
+/// A change of a deployed object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectChange {
+    /// The [`label_value`](crate::names::label_value) of the name of the object's deployment.
+    pub label: String,
+    /// UID and version of the object. `None` for a deleted object.
+    pub version: Option<(String, u64)>,
+    /// Time at which the change was received.
+    pub at: Instant,
 }
 
 impl std::fmt::Debug for Kinds {
@@ -37,9 +49,9 @@ impl std::fmt::Debug for Kinds {
 }
 
 impl Kinds {
-    /// Creates the watches. The receiver yields the labels of deployments whose objects changed: the
-    /// [`label_value`](crate::names::label_value) of the deployment's name.
-    pub fn new(cluster: Cluster) -> (Self, mpsc::Receiver<String>) {
+    /// Creates the watches. The receiver yields the changes of deployed objects, also of the caller's own
+    /// writes.
+    pub fn new(cluster: Cluster) -> (Self, mpsc::Receiver<ObjectChange>) {
         let (changes, receiver) = mpsc::channel(MAX_CHANGES);
         (
             Self {
@@ -83,8 +95,8 @@ impl Kinds {
             loop {
                 match events.try_next().await {
                     Ok(Some(event)) => {
-                        if let Some(deployment) = deployment(&event)
-                            && changes.send(deployment).await.is_err()
+                        if let Some(change) = change(&event)
+                            && changes.send(change).await.is_err()
                         {
                             return;
                         }
@@ -109,11 +121,16 @@ impl Drop for Kinds {
     }
 }
 
-fn deployment(event: &Event<PartialObjectMeta<DynamicObject>>) -> Option<String> {
-    match event {
-        Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => {
-            object.labels().get(DEPLOYMENT_LABEL).cloned()
-        }
-        Event::Init | Event::InitDone => None,
-    }
+fn change(event: &Event<PartialObjectMeta<DynamicObject>>) -> Option<ObjectChange> {
+    let (object, is_deleted) = match event {
+        Event::Apply(object) | Event::InitApply(object) => (object, false),
+        Event::Delete(object) => (object, true),
+        Event::Init | Event::InitDone => return None,
+    };
+    let version = || Some((object.uid()?, object.resource_version()?.parse().ok()?));
+    Some(ObjectChange {
+        label: object.labels().get(DEPLOYMENT_LABEL)?.clone(),
+        version: version().filter(|_| !is_deleted),
+        at: Instant::now(),
+    })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use drover_agent_link::hub::{HubAccess, HubPlace};
 use drover_agent_link::registration::Store;
 use drover_api::fleet::{BundleDeployment, BundleDeploymentResource, Content, FleetCluster};
-use drover_deploy::deployment::{Outcome, Report, status};
+use drover_deploy::deployment::{Report, status};
 use drover_gitops::states::state_of;
 use futures::TryStreamExt as _;
 use jiff::Timestamp;
@@ -88,10 +88,7 @@ async fn report(
     let contents = Api::<Content>::all(client.clone());
     contents.get(content).await?;
     let (spec, name, now) = (&deployment.spec, deployment.name_any(), now());
-    let outcome = Outcome {
-        release: format!("{}/{name}:1", spec.options.default_namespace),
-        objects: Vec::new(),
-    };
+    let release = format!("{}/{name}:1", spec.options.default_namespace);
     let object = BundleDeploymentResource {
         api_version: "v1".to_owned(),
         kind: "ConfigMap".to_owned(),
@@ -103,7 +100,7 @@ async fn report(
         resources: vec![object],
         ..Report::default()
     };
-    let after = status::deployed(before, spec, &outcome, &now);
+    let after = status::deployed(before, spec, &release, &now);
     let mut after = status::observed(after, &observed, &now);
     let mut current = deployment.clone();
     current.status = Some(after.clone());

@@ -60,7 +60,7 @@ pub(super) async fn replace(
     changes: &Changes<'_>,
     desired: &Object,
     error: ClusterError,
-) -> Result<(), ReleaseError> {
+) -> Result<Object, ReleaseError> {
     let key = desired.key();
     let live = cluster.get(&key).await?;
     let is_own = |live: &Object| changes.take_ownership || changes.owner.owns(live);

@@ -1,10 +1,12 @@
 //! Deploys a release: record, hooks, objects, hooks, record.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use super::finished::{finished, taken_over};
+use super::observe::Observed;
 use super::prepare::{Prepared, Revision};
 use super::{DeployError, Deployer, Input, Outcome, Target, copies, unique};
 use crate::apply::{self, Changes};
@@ -77,20 +79,22 @@ impl Deployer {
         let mut release = run.release(revision);
         history.create(&release).await?;
         match run.execute(revision).await {
-            Ok(()) => {
+            Ok(live) => {
                 copies::delete_others(&cluster, input, &target.namespace, &stored).await?;
                 run.finish(&mut release).await?;
-                let objects = prepared
+                let desired: Vec<Object> = prepared
                     .objects
-                    .iter()
-                    .map(|rendered| rendered.object.key());
+                    .into_iter()
+                    .map(|rendered| rendered.object)
+                    .collect();
                 let release = format!(
                     "{}/{}:{}",
                     target.namespace, target.release, revision.number
                 );
                 Ok(Outcome {
                     release,
-                    objects: objects.collect(),
+                    objects: desired.iter().map(Object::key).collect(),
+                    applied: Some(Observed::applied(target.owner(input.name), desired, live)),
                 })
             }
             Err(error) => {
@@ -174,7 +178,8 @@ impl Run<'_> {
         }
     }
 
-    async fn execute(&self, revision: Revision) -> Result<(), DeployError> {
+    /// Runs the hooks and writes the objects. Returns the written objects.
+    async fn execute(&self, revision: Revision) -> Result<Vec<Object>, DeployError> {
         let (before, after) = if revision.is_upgrade {
             (Event::PreUpgrade, Event::PostUpgrade)
         } else {
@@ -191,11 +196,12 @@ impl Run<'_> {
             self.install_definitions().await?;
         }
         hooks::run(self.cluster, &self.prepared.hooks, before, hook_timeout).await?;
-        self.apply(&desired, &self.previous()?).await?;
+        let live = self.apply(&desired, &self.previous()?).await?;
         if let Some(timeout) = self.timeout() {
             self.wait(&desired, timeout).await?;
         }
-        Ok(hooks::run(self.cluster, &self.prepared.hooks, after, hook_timeout).await?)
+        hooks::run(self.cluster, &self.prepared.hooks, after, hook_timeout).await?;
+        Ok(live)
     }
 
     /// Creates the objects of the folders `crds/`. Helm does not change or delete them later.
@@ -206,7 +212,8 @@ impl Run<'_> {
                 missing.push(rendered.object.clone());
             }
         }
-        self.apply(&missing, &[]).await
+        self.apply(&missing, &[]).await?;
+        Ok(())
     }
 
     /// Returns the records of the current release, and of releases that did not finish.
@@ -230,17 +237,15 @@ impl Run<'_> {
 
     /// Sets the namespace of objects in records of Helm, which may have none.
     fn located(&self, mut objects: Vec<Object>) -> Vec<Object> {
-        let known: Vec<_> = self
-            .prepared
-            .objects
-            .iter()
-            .map(|one| one.object.key())
+        let known = self.prepared.objects.iter();
+        let known: BTreeSet<_> = known
+            .map(|one| one.object.key().without_version())
             .collect();
         for object in &mut objects {
             let mut key = object.key();
             if key.namespace.is_empty() {
                 key.namespace.clone_from(&self.target.namespace);
-                if known.iter().any(|known| known.is_same_object(&key)) {
+                if known.contains(&key.without_version()) {
                     object.set_namespace(&self.target.namespace);
                 }
             }
@@ -248,7 +253,11 @@ impl Run<'_> {
         objects
     }
 
-    async fn apply(&self, desired: &[Object], previous: &[Object]) -> Result<(), DeployError> {
+    async fn apply(
+        &self,
+        desired: &[Object],
+        previous: &[Object],
+    ) -> Result<Vec<Object>, DeployError> {
         let options = &self.input.spec.options;
         let helm = options.helm.as_ref();
         let force = helm.is_some_and(|helm| helm.force);

@@ -57,5 +57,6 @@ pub(super) fn finished(
     Ok(Some(Outcome {
         release: format!("{}/{}:{}", target.namespace, target.release, last.version),
         objects: objects.iter().map(crate::object::Object::key).collect(),
+        applied: None,
     }))
 }

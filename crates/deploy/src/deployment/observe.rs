@@ -6,7 +6,7 @@ use drover_api::fleet::status::{ModifiedStatus, NonReadyStatus, ResourceCounts};
 use drover_api::fleet::{BundleDeploymentResource, BundleDeploymentSpec};
 use serde_json::Value;
 
-use super::{DeployError, Deployer, Target};
+use super::{DeployError, Deployer, Outcome, Target};
 use crate::apply::Owner;
 use crate::cluster::{Cluster, ClusterError};
 use crate::drift::{Rules, difference};
@@ -28,9 +28,12 @@ pub struct Report {
     pub resources: Vec<BundleDeploymentResource>,
     /// Numbers of objects by state.
     pub counts: ResourceCounts,
+    /// UID and version of each object in the cluster.
+    pub versions: Vec<(String, u64)>,
 }
 
 /// The objects of a release and of the cluster.
+#[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) desired: Vec<Object>,
     pub(super) owner: Owner,
@@ -49,6 +52,14 @@ impl Deployer {
     ) -> Result<Report, DeployError> {
         let observed = self.read(name, release).await?;
         self.report(spec, &observed).await
+    }
+
+    /// Returns the state after a deployment, without requests. Returns `None` if an object differs from
+    /// the release, or if the release was already complete.
+    pub fn report_of(&self, spec: &BundleDeploymentSpec, outcome: &Outcome) -> Option<Report> {
+        let observed = outcome.applied.as_ref()?;
+        let (report, missing) = compare(spec, observed);
+        (missing.is_empty() && report.is_unmodified()).then_some(report)
     }
 
     pub(super) async fn read(&self, name: &str, release: &str) -> Result<Observed, DeployError> {
@@ -72,53 +83,14 @@ impl Deployer {
         spec: &BundleDeploymentSpec,
         observed: &Observed,
     ) -> Result<Report, DeployError> {
-        let options = &spec.options;
-        let ignored = options
-            .ignore_options
-            .as_ref()
-            .map_or(&[][..], |ignore| &ignore.conditions);
-        let patches = options
-            .diff
-            .as_ref()
-            .map_or(&[][..], |diff| &diff.compare_patches);
-        let live: Vec<Object> = observed.live.values().cloned().collect();
-        let rules = Rules::new(patches, &live);
-        let mut report = Report::default();
-        for desired in &observed.desired {
-            let key = desired.key();
-            let Some(live) = observed.find(&key) else {
-                if !rules.ignores(&key) {
-                    let exist = self.exists(&key, report.modified.len()).await?;
-                    report.modified.push(ModifiedStatus {
-                        create: true,
-                        exist,
-                        ..modified(&key)
-                    });
-                }
-                continue;
-            };
-            report.resources.push(resource(&key, live));
-            let state = readiness(live, ignored);
-            if state != Readiness::Current {
-                report.non_ready.push(non_ready(&key, live, &state));
-            }
-            if !rules.ignores(&key)
-                && let Some(patch) = difference(desired, live, &rules)
-            {
-                let patch = redacted(&key, patch).to_string();
-                report.modified.push(ModifiedStatus {
-                    patch,
-                    ..modified(&key)
-                });
-            }
-        }
-        for (key, object) in &observed.live {
-            if !observed.is_desired(key) && !object.is_kept() && !is_controlled(object) {
-                report.modified.push(ModifiedStatus {
-                    delete: true,
-                    ..modified(key)
-                });
-            }
+        let (mut report, missing) = compare(spec, observed);
+        for key in missing {
+            let exist = self.exists(&key, report.modified.len()).await?;
+            report.modified.push(ModifiedStatus {
+                create: true,
+                exist,
+                ..modified(&key)
+            });
         }
         report.sort();
         report.counts = report.count();
@@ -137,15 +109,80 @@ impl Deployer {
     }
 }
 
+/// Compares a release with the objects in the cluster. Returns the report without missing objects, and the
+/// missing objects.
+fn compare(spec: &BundleDeploymentSpec, observed: &Observed) -> (Report, Vec<ObjectKey>) {
+    let options = &spec.options;
+    let ignored = options
+        .ignore_options
+        .as_ref()
+        .map_or(&[][..], |ignore| &ignore.conditions);
+    let patches = options
+        .diff
+        .as_ref()
+        .map_or(&[][..], |diff| &diff.compare_patches);
+    let live: Vec<Object> = observed.live.values().cloned().collect();
+    let rules = Rules::new(patches, &live);
+    let (mut report, mut missing) = (Report::default(), Vec::new());
+    for desired in &observed.desired {
+        let key = desired.key();
+        let Some(live) = observed.find(&key) else {
+            if !rules.ignores(&key) {
+                missing.push(key);
+            }
+            continue;
+        };
+        report.resources.push(resource(&key, live));
+        let state = readiness(live, ignored);
+        if state != Readiness::Current {
+            report.non_ready.push(non_ready(&key, live, &state));
+        }
+        if !rules.ignores(&key)
+            && let Some(patch) = difference(desired, live, &rules)
+        {
+            let patch = redacted(&key, patch).to_string();
+            report.modified.push(ModifiedStatus {
+                patch,
+                ..modified(&key)
+            });
+        }
+    }
+    let desired = observed.desired.iter();
+    let desired: BTreeSet<ObjectKey> = desired
+        .map(|object| object.key().without_version())
+        .collect();
+    for (key, object) in &observed.live {
+        if !desired.contains(&key.without_version()) && !object.is_kept() && !is_controlled(object)
+        {
+            report.modified.push(ModifiedStatus {
+                delete: true,
+                ..modified(key)
+            });
+        }
+    }
+    let versions = observed.live.values();
+    report.versions = versions
+        .filter_map(|object| Some((object.uid().to_owned(), object.version()?)))
+        .collect();
+    report.sort();
+    report.counts = report.count();
+    (report, missing)
+}
+
 impl Observed {
-    pub(super) fn find(&self, key: &ObjectKey) -> Option<&Object> {
-        self.live.get(key)
+    /// Returns the objects after a deployment.
+    pub(super) fn applied(owner: Owner, desired: Vec<Object>, live: Vec<Object>) -> Self {
+        let live = live.into_iter().map(|object| (object.key(), object));
+        Self {
+            desired,
+            owner,
+            is_own: true,
+            live: live.collect(),
+        }
     }
 
-    fn is_desired(&self, key: &ObjectKey) -> bool {
-        self.desired
-            .iter()
-            .any(|desired| desired.key().is_same_object(key))
+    pub(super) fn find(&self, key: &ObjectKey) -> Option<&Object> {
+        self.live.get(key)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Removes a release: hooks, objects and records.
 
+use std::collections::BTreeSet;
+
 use drover_api::fleet::BundleDeploymentOptions;
 use drover_apply::call;
 use k8s_openapi::api::core::v1::Secret;
@@ -183,10 +185,8 @@ async fn delete_objects(
             objects.extend(record::objects(&stored.release.manifest)?);
         }
     }
-    objects.retain(|object| {
-        let key = object.key();
-        !kept.iter().any(|kept| kept.is_same_object(&key))
-    });
+    let kept: BTreeSet<ObjectKey> = kept.iter().map(ObjectKey::without_version).collect();
+    objects.retain(|object| !kept.contains(&object.key().without_version()));
     let owner = target.owner(deployment);
     let changes = crate::apply::Changes {
         owner: &owner,
@@ -196,5 +196,6 @@ async fn delete_objects(
         take_ownership: false,
         force: false,
     };
-    Ok(crate::apply::apply(cluster, &changes).await?)
+    crate::apply::apply(cluster, &changes).await?;
+    Ok(())
 }

@@ -4,7 +4,7 @@ use drover_api::fleet::{BundleDeploymentSpec, BundleDeploymentStatus};
 use drover_gitops::states::set_condition;
 
 use super::observe::MAX_LISTED;
-use super::{DeployError, Outcome, Report};
+use super::{DeployError, Report};
 
 /// The objects are installed.
 const INSTALLED: &str = "Installed";
@@ -15,14 +15,15 @@ const MONITORED: &str = "Monitored";
 /// The objects are ready and not modified.
 const READY: &str = "Ready";
 
-/// Returns the status after a deployment. `now` is a time in RFC 3339.
+/// Returns the status after a deployment. `release` is `namespace/name:revision`, and `now` is a time in
+/// RFC 3339.
 pub fn deployed(
     mut status: BundleDeploymentStatus,
     spec: &BundleDeploymentSpec,
-    outcome: &Outcome,
+    release: &str,
     now: &str,
 ) -> BundleDeploymentStatus {
-    status.release.clone_from(&outcome.release);
+    release.clone_into(&mut status.release);
     status.applied_deployment_id.clone_from(&spec.deployment_id);
     status.sync_generation = Some(spec.options.force_sync_generation);
     status.downstream_resources_generation = spec.downstream_resources_generation;

@@ -103,10 +103,6 @@ fn failed_upgrade_keeps_the_release_in_the_status() {
     assert!(status::has_failed(&failed));
     assert_eq!(failed.release, "a/b:1");
     assert_eq!(failed.applied_deployment_id, "s-2:1");
-    let outcome = Outcome {
-        release: "a/b:3".to_owned(),
-        objects: Vec::new(),
-    };
-    let deployed = status::deployed(failed, &spec, &outcome, "t");
+    let deployed = status::deployed(failed, &spec, "a/b:3", "t");
     assert!(!status::has_failed(&deployed));
 }

@@ -28,10 +28,13 @@ async fn objects_are_applied_and_observed() {
         .unwrap();
     assert!(report.is_ready() && report.is_unmodified(), "{report:?}");
     assert_eq!((report.counts.ready, report.counts.desired_ready), (2, 2));
+    assert_eq!(report.versions.len(), 2);
+    let without_requests = cluster.deployer.report_of(&bundle.spec, &outcome);
+    assert_eq!(without_requests.as_ref(), Some(&report));
     let deployed = status::deployed(
         BundleDeploymentStatus::default(),
         &bundle.spec,
-        &outcome,
+        &outcome.release,
         "t",
     );
     let observed = status::observed(deployed, &report, "t");
@@ -99,6 +102,7 @@ async fn complete_deployment_is_repeated_only_if_the_hub_requests_it() {
     let again = cluster.deploy(&bundle).await.unwrap();
     assert_eq!(again.release, "web/web:1");
     assert_eq!(again.objects, first.objects);
+    assert_eq!(cluster.deployer.report_of(&bundle.spec, &again), None);
 
     bundle.spec.options.force_sync_generation = 1;
     let forced = cluster.deploy(&bundle).await.unwrap();
