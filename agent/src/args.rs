@@ -22,6 +22,9 @@ pub struct Args {
     /// Program that renders charts and kustomizations [default: drover-render beside this program]
     #[arg(long, env = "DROVER_AGENT_RENDERER", value_name = "FILE")]
     pub renderer: Option<PathBuf>,
+    /// Open no tunnel to the server, and only deploy bundles
+    #[arg(long, env = "DROVER_AGENT_NO_TUNNEL", conflicts_with = "no_gitops")]
+    pub no_tunnel: bool,
     /// Do not deploy bundles in this cluster
     #[arg(long, env = "DROVER_AGENT_NO_GITOPS")]
     pub no_gitops: bool,

@@ -11,6 +11,7 @@ mod deployments;
 mod lease;
 mod reconcile;
 mod stale;
+mod windows;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ use self::lease::Lease;
 use self::reconcile::Reconcile;
 pub(crate) use self::stale::DEFAULT_DELAY;
 use self::stale::Removal;
+use self::windows::Windows;
 
 /// Maximum number of bundles that the agent deploys at the same time.
 const CONCURRENCY: usize = 4;
@@ -186,7 +188,9 @@ impl Gitops {
             backoff: Backoff::new(Duration::from_secs(2), Duration::from_mins(2)),
             ..Options::new("bundle-deployments")
         });
+        let windows = Arc::new(Windows::of(place));
         let reconcile = Reconcile {
+            windows: Arc::clone(&windows),
             deployer: Arc::clone(&self.deployer),
             deployments: Arc::clone(&deployments),
             contents: Contents::new(client.clone()),
@@ -209,24 +213,43 @@ impl Gitops {
         };
         tokio::join!(
             runtime.run(Controller::new(trigger.clone(), reconcile)),
-            self.follow(&client, place, &deployments, &trigger),
+            self.follow(&client, place, &deployments, &trigger, &windows),
             following,
-            check_in::run(&client, place, &self.namespace),
+            check_in::run(&client, place, &self.namespace, &windows),
+            windows.keep(|| self.hub.disconnect()),
         );
     }
 
-    /// Follows the bundle deployments on the hub.
+    /// Follows the bundle deployments on the hub in each window.
     async fn follow(
         &self,
         client: &Client,
         place: &HubPlace,
         deployments: &Deployments,
         trigger: &Trigger<String>,
+        windows: &Windows,
+    ) {
+        let mut removal = Removal::after(self.removal_delay);
+        loop {
+            windows.opened().await;
+            tokio::select! {
+                () = self.follow_window(client, place, deployments, trigger, &mut removal) => {}
+                () = windows.closed() => {}
+            }
+        }
+    }
+
+    async fn follow_window(
+        &self,
+        client: &Client,
+        place: &HubPlace,
+        deployments: &Deployments,
+        trigger: &Trigger<String>,
+        removal: &mut Removal,
     ) {
         let api = Api::<BundleDeployment>::namespaced(client.clone(), &place.namespace);
         let mut events = Box::pin(watcher(api, watcher::Config::default()).default_backoff());
         let mut listed = BTreeSet::new();
-        let mut removal = Removal::after(self.removal_delay);
         loop {
             let event = tokio::select! {
                 event = events.try_next() => event,

@@ -38,6 +38,7 @@ async fn run(args: &Args) -> Result<(), StartError> {
         shutdown.clone(),
     )?;
     replica.set_removal_delay(Duration::from_secs(args.removal_delay));
+    replica.has_tunnel = !args.no_tunnel;
     program::configure(&mut replica.connection, program).await?;
     program::until_signal(replica.run(), &shutdown).await
 }
@@ -49,6 +50,8 @@ pub struct Replica {
     pub connection: Connection<Store>,
     /// The writer of the connection's status to objects in the cluster.
     pub status: StatusWriter,
+    /// False for an agent that only deploys bundles.
+    pub has_tunnel: bool,
     /// The clients for the deployment of bundles. `None` deploys no bundles.
     gitops: Option<GitopsOptions>,
     store: Store,
@@ -63,10 +66,21 @@ impl Replica {
             .status
             .run(self.connection.status.subscribe(), stopped.clone());
         let connected = async {
-            self.connection.run().await;
+            if self.has_tunnel {
+                self.connection.run().await;
+            } else {
+                self.until_shutdown().await;
+            }
             stopped.cancel();
         };
         tokio::join!(written, connected, self.deploy_bundles());
+    }
+
+    async fn until_shutdown(&self) {
+        let (status, message) = (&self.connection.status, "the agent opens no tunnel");
+        status.publish(true, "GitOpsOnly", message.to_owned());
+        self.connection.shutdown.cancelled().await;
+        status.publish(false, "Stopped", "the agent is shutting down".to_owned());
     }
 
     /// Sets the time between the first list of the hub's bundle deployments and the removal of releases
@@ -134,6 +148,7 @@ pub fn assemble_on(
     Replica {
         connection: Connection::new(name, store.clone(), lanes, shutdown),
         status,
+        has_tunnel: true,
         gitops,
         store,
     }

@@ -10,14 +10,25 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::content::call;
+use super::windows::Windows;
 
 /// Interval of check-ins.
 const INTERVAL: Duration = Duration::from_mins(5);
 /// Pause after a failed check-in.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// Writes the time of the last check-in to the Fleet Cluster. Does not return.
-pub(super) async fn run(client: &Client, place: &HubPlace, namespace: &str) {
+/// Writes the time of the last check-in to the Fleet Cluster, in each window. Does not return.
+pub(super) async fn run(client: &Client, place: &HubPlace, namespace: &str, windows: &Windows) {
+    loop {
+        windows.opened().await;
+        tokio::select! {
+            () = run_window(client, place, namespace) => {}
+            () = windows.closed() => {}
+        }
+    }
+}
+
+async fn run_window(client: &Client, place: &HubPlace, namespace: &str) {
     let clusters = Api::<FleetCluster>::namespaced(client.clone(), &place.cluster_namespace);
     loop {
         let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

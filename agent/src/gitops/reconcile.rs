@@ -23,6 +23,7 @@ use thiserror::Error;
 use super::charts::{HelmOpChartError, HelmOpCharts};
 use super::content::{ContentReadError, Contents, Files, call};
 use super::deployments::Deployments;
+use super::windows::Windows;
 
 /// Interval of observations without a change of an object.
 const OBSERVED_AGAIN: Duration = Duration::from_mins(15);
@@ -59,6 +60,7 @@ pub(super) struct Reconcile {
     /// UID of the Cluster on the hub.
     pub(super) cluster: ClusterUid,
     pub(super) kinds: Arc<Kinds>,
+    pub(super) windows: Arc<Windows>,
 }
 
 impl Reconciler for Reconcile {
@@ -90,9 +92,12 @@ impl Reconcile {
         let spec = &deployment.spec;
         let before = deployment.status.clone().unwrap_or_default();
         let is_waiting = spec.paused || spec.off_schedule || spec.waiting_for_values;
+        let is_pending =
+            !spec.deployment_id.is_empty() && !is_waiting && must_deploy(deployment, &before);
         let mut after = before.clone();
         let mut deployed_now = None;
-        if !spec.deployment_id.is_empty() && !is_waiting && must_deploy(deployment, &before) {
+        // The files are on the hub.
+        if is_pending && self.windows.is_open() {
             if let Some(missing) = self.missing_dependencies(deployment) {
                 set_condition(
                     &mut after.conditions,
@@ -259,7 +264,8 @@ impl Reconcile {
         state.name().clone_into(&mut after.display.state);
         after.display.deployed = condition(&after, "Deployed");
         after.display.monitored = condition(&after, "Monitored");
-        if after == *before {
+        // The next window repeats the observation.
+        if after == *before || !self.windows.is_open() {
             return Ok(());
         }
         let api = Api::<BundleDeployment>::namespaced(self.hub.clone(), &self.namespace);

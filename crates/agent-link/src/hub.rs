@@ -25,6 +25,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use drover_api::ids::ClusterUid;
+use drover_api::kinds::CheckInSpec;
 use tokio::sync::watch;
 
 use crate::enrollment::Enrollment;
@@ -43,6 +44,8 @@ pub struct HubPlace {
     pub cluster_name: String,
     /// Namespace of the cluster's BundleDeployments.
     pub namespace: String,
+    /// The windows in which the agent may access the hub. `None` permits all times.
+    pub check_in: Option<CheckInSpec>,
 }
 
 /// The access of an agent to the hub. Clones share the token and the connections.
@@ -80,6 +83,11 @@ impl<E: Enrollment + 'static> HubAccess<E> {
         let service = client::HubService::new(Arc::clone(&self.sessions));
         let client = kube::Client::new(service, place.namespace.clone());
         Ok((client, place))
+    }
+
+    /// Closes the connections to the hub. The next request obtains a new token.
+    pub fn disconnect(&self) {
+        self.sessions.disconnect();
     }
 
     /// Returns the places of the cluster's objects, which change if the agent moves to a different server

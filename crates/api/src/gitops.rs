@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::group::LOCAL_CLUSTER;
 use crate::ids::ClusterUid;
+use crate::kinds::CheckInSpec;
 use crate::rest::Secret;
 
 /// Namespace of the Fleet Cluster objects of managed clusters. The name of a Fleet Cluster object is the
@@ -59,6 +60,9 @@ pub struct HubToken {
     pub cluster_name: String,
     /// Namespace of the cluster's BundleDeployments and of the agent's service account.
     pub namespace: String,
+    /// The windows in which the agent may access the hub. If unset, the agent may always access it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check_in: Option<CheckInSpec>,
 }
 
 #[cfg(test)]
@@ -73,6 +77,7 @@ mod tests {
             cluster_namespace: "fleet-default".to_owned(),
             cluster_name: "shop".to_owned(),
             namespace: "cluster-fleet-default-shop-079927a5ce7c".to_owned(),
+            check_in: None,
         };
         let shown = format!("{issued:?} {:?}", Some(&issued));
         assert!(!shown.contains("signature"), "{shown}");

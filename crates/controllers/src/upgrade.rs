@@ -175,6 +175,7 @@ mod tests {
         let spec = |upgrade, image: Option<&str>| AgentSpec {
             image: image.map(str::to_owned),
             upgrade,
+            gitops_only: false,
         };
         for (spec, expected, runs, changes) in [
             (spec(Automatic, None), "a:2", "a:1", true),

@@ -34,7 +34,7 @@ use crate::contents::{Contents, NewContent};
 use crate::groups::Groups;
 use crate::limits;
 use crate::mirror::Key;
-use crate::offline::is_offline;
+use crate::offline::Contact;
 use crate::rights::Rights;
 use crate::world::World;
 use crate::writes::{UNREADABLE, exists, parameters};
@@ -347,7 +347,7 @@ fn plan(
             paused: bundle.spec.paused
                 || member.cluster.spec.paused
                 || is_off_schedule(&member.cluster),
-            offline: is_offline(&member.cluster, now),
+            offline: Contact::of(&member.cluster, now).is_absent(),
         })
         .collect();
     let online = candidates.iter().filter(|candidate| !candidate.offline);

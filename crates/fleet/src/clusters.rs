@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drover_api::fleet::{self, FleetCluster};
 use drover_api::gitops::FLEET_NAMESPACE;
-use drover_api::kinds::Cluster;
+use drover_api::kinds::{CheckInSpec, Cluster};
 use drover_gitops::ids::cluster_namespace;
 use drover_hub::{Hub, HubError};
 use drover_reconcile::{Action, Attempt, Reconciler};
@@ -25,6 +25,8 @@ use drover_hub::call;
 
 /// Label of a Fleet Cluster with the UID of its Cluster.
 pub(crate) const CLUSTER_UID_LABEL: &str = "management.drover.dev/cluster-uid";
+/// Annotation of a Fleet Cluster with the windows of its agent: the JSON of a [`CheckInSpec`].
+pub(crate) const CHECK_IN: &str = "management.drover.dev/check-in";
 /// Prefix of labels that only Kubernetes and Drover write.
 const OWN_LABELS: &str = "management.drover.dev/";
 
@@ -33,6 +35,7 @@ const OWN_LABELS: &str = "management.drover.dev/";
 struct Written {
     uid: String,
     labels: BTreeMap<String, String>,
+    check_in: Option<CheckInSpec>,
 }
 
 impl Written {
@@ -44,6 +47,7 @@ impl Written {
             labels: labels
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
+            check_in: cluster.spec.check_in.clone(),
         }
     }
 }
@@ -138,9 +142,16 @@ impl Clusters {
     async fn apply(&self, key: &Key, wanted: &Written) -> Result<(), HubError> {
         let mut labels = wanted.labels.clone();
         labels.insert(CLUSTER_UID_LABEL.to_owned(), wanted.uid.clone());
+        let check_in = wanted.check_in.iter();
+        let annotations: BTreeMap<&str, String> = check_in
+            .map(|check_in| (CHECK_IN, json!(check_in).to_string()))
+            .collect();
         let object = json!({
             "apiVersion": fleet::API_VERSION, "kind": "Cluster",
-            "metadata": { "name": key.name, "namespace": key.namespace, "labels": labels },
+            "metadata": {
+                "name": key.name, "namespace": key.namespace, "labels": labels,
+                "annotations": annotations,
+            },
             "spec": { "clientID": wanted.uid },
         });
         let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();

@@ -1,19 +1,76 @@
-//! Clusters whose agents have not checked in for a time.
+//! Clusters whose agents have not checked in for a time, or may not check in at present.
 
 use drover_api::fleet::FleetCluster;
+use drover_api::kinds::CheckInSpec;
+use drover_gitops::check_in::CheckIns;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt as _;
+
+use crate::clusters::{CHECK_IN, CLUSTER_UID_LABEL};
 
 /// Time after the last check-in from which on a cluster is offline. Drover's agents check in every 5
 /// minutes, and Fleet's agents every 15 minutes.
 const OFFLINE: SignedDuration = SignedDuration::from_mins(16);
 
-/// Reports whether a cluster is offline. A cluster without a check-in is offline.
-pub(crate) fn is_offline(cluster: &FleetCluster, now: Timestamp) -> bool {
-    last_seen(cluster).is_none_or(|last_seen| now.duration_since(last_seen) > OFFLINE)
+/// The contact of a cluster's agent with the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Contact {
+    /// The agent follows its bundle deployments.
+    Online,
+    /// The agent connects again in its next window.
+    Waiting {
+        /// Start of the next window.
+        next: Timestamp,
+    },
+    /// The agent has not checked in for too long, or never.
+    Offline { last_seen: Option<Timestamp> },
+}
+
+impl Contact {
+    /// Returns the contact at `now`.
+    pub(crate) fn of(cluster: &FleetCluster, now: Timestamp) -> Self {
+        let last_seen = last_seen(cluster);
+        let Some(seen) = last_seen else {
+            return Self::Offline { last_seen };
+        };
+        // The condition of the cluster shows windows that are not valid. Its agent ignores them.
+        let windows = check_ins(cluster).and_then(Result::ok);
+        let evaluated = windows.as_ref().and_then(|windows| {
+            let offline_from = windows.offline_from(seen).ok()?;
+            Some((offline_from, windows.at(now).ok()?))
+        });
+        match evaluated {
+            Some((offline_from, _)) if now > offline_from => Self::Offline { last_seen },
+            Some((_, window)) if window.active_until.is_none() => Self::Waiting {
+                next: window.next_start,
+            },
+            Some(_) => Self::Online,
+            None if now.duration_since(seen) > OFFLINE => Self::Offline { last_seen },
+            None => Self::Online,
+        }
+    }
+
+    /// Reports whether a rollout does not wait for the cluster.
+    pub(crate) fn is_absent(&self) -> bool {
+        *self != Self::Online
+    }
+}
+
+/// Returns the windows of a cluster's agent, or the reason why they are not valid.
+pub(crate) fn check_ins(cluster: &FleetCluster) -> Option<Result<CheckIns, String>> {
+    let text = cluster.annotations().get(CHECK_IN)?;
+    let parsed = serde_json::from_str::<CheckInSpec>(text).map_err(|error| error.to_string());
+    let uid = cluster.labels().get(CLUSTER_UID_LABEL);
+    let uid = uid.map_or("", String::as_str);
+    Some(parsed.and_then(|spec| {
+        CheckIns::new(&spec, uid, |name| TimeZone::get(name).ok())
+            .map_err(|error| error.to_string())
+    }))
 }
 
 /// Returns the time of the last check-in of a cluster's agent.
-pub(crate) fn last_seen(cluster: &FleetCluster) -> Option<Timestamp> {
+fn last_seen(cluster: &FleetCluster) -> Option<Timestamp> {
     let status = cluster.status.as_ref()?;
     status.agent.last_seen.as_ref().map(|time| time.0)
 }
@@ -25,17 +82,38 @@ mod tests {
 
     use super::*;
 
+    fn seen(at: Option<Timestamp>) -> FleetCluster {
+        let mut status = FleetClusterStatus::default();
+        status.agent.last_seen = at.map(Time);
+        FleetCluster {
+            status: Some(status),
+            ..FleetCluster::default()
+        }
+    }
+
     #[test]
     fn cluster_is_offline_before_its_first_check_in_and_16_minutes_after_the_last() {
         let now = Timestamp::from_second(100_000).unwrap();
         for (minutes, offline) in [(None, true), (Some(16), false), (Some(17), true)] {
-            let mut status = FleetClusterStatus::default();
-            status.agent.last_seen = minutes.map(|it| Time(now - SignedDuration::from_mins(it)));
-            let cluster = FleetCluster {
-                status: Some(status),
-                ..FleetCluster::default()
-            };
-            assert_eq!(is_offline(&cluster, now), offline, "{minutes:?}");
+            let cluster = seen(minutes.map(|it| now - SignedDuration::from_mins(it)));
+            let contact = Contact::of(&cluster, now);
+            assert_eq!(contact.is_absent(), offline, "{minutes:?}");
         }
+    }
+
+    #[test]
+    fn cluster_with_windows_waits_between_them_and_is_offline_after_a_missed_one() {
+        let time = |text: &str| text.parse::<Timestamp>().unwrap();
+        let mut cluster = seen(Some(time("2026-11-28T02:05:00Z")));
+        let nightly = r#"{"schedule":"0 0 2 * * *","duration":"30m"}"#;
+        let annotations = cluster.metadata.annotations.get_or_insert_default();
+        annotations.insert(CHECK_IN.to_owned(), nightly.to_owned());
+        let at = |text| Contact::of(&cluster, time(text));
+        assert_eq!(at("2026-11-28T02:20:00Z"), Contact::Online);
+        let next = time("2026-11-29T02:00:00Z");
+        assert_eq!(at("2026-11-28T12:00:00Z"), Contact::Waiting { next });
+        assert_eq!(at("2026-11-29T02:20:00Z"), Contact::Online);
+        let missed = at("2026-11-29T02:40:00Z");
+        assert!(matches!(missed, Contact::Offline { .. }), "{missed:?}");
     }
 }

@@ -4,7 +4,7 @@ use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
 use drover_api::fleet::status::StatusBase;
 use drover_api::fleet::{BundleDeployment, ClusterGroup, FleetCluster, FleetClusterStatus};
 use drover_gitops::states::{
-    Aggregate, DeploymentState, GroupAggregate, ready_condition, resources,
+    Aggregate, DeploymentState, GroupAggregate, State, ready_condition, resources,
 };
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::clusters::namespace_of;
 use crate::groups::Groups;
 use crate::mirror::Key;
-use crate::offline::{is_offline, last_seen};
+use crate::offline::{Contact, check_ins};
 use crate::rights::{Rights, readable_names};
 use crate::world::World;
 use crate::writes::{now, write_status};
@@ -44,15 +44,27 @@ impl ClusterStatuses {
         }
         aggregate.write_cluster_status(&mut status);
         let mut message = aggregate.ready_message("Bundle");
-        if let Some(seen) = last_seen(cluster)
-            && is_offline(cluster, Timestamp::now())
-        {
-            "Offline".clone_into(&mut status.display.state);
-            message = format!(
-                "the agent has not checked in since {}; check the agent's pods and its connection to the \
-                 server. Bundles are deployed after the next check-in",
-                seen.strftime("%Y-%m-%dT%H:%M:%SZ")
-            );
+        let time = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        match Contact::of(cluster, Timestamp::now()) {
+            Contact::Offline {
+                last_seen: Some(seen),
+            } => {
+                "Offline".clone_into(&mut status.display.state);
+                message = format!(
+                    "the agent has not checked in since {}; check the agent's pods and its connection \
+                     to the server. Bundles are deployed after the next check-in",
+                    time(seen)
+                );
+            }
+            Contact::Waiting { next } if aggregate.count(State::WaitApplied) > 0 => {
+                "WaitCheckIn".clone_into(&mut status.display.state);
+                message = format!("{message}; the agent checks in at {}", time(next));
+            }
+            Contact::Waiting { .. } | Contact::Online | Contact::Offline { .. } => {}
+        }
+        if let Some(Err(error)) = check_ins(cluster) {
+            message =
+                format!("the Cluster's spec.{error}; the agent is always connected; {message}");
         }
         ready_condition(&mut status.conditions, &message, &now());
         status

@@ -4,6 +4,7 @@
 //! The crate *never* uses tokio, a kube client, a clock or a disk. Callers pass files, objects and
 //! times, and store the results. Differences from Fleet are in docs/fleet-differences.md.
 
+pub mod check_in;
 pub mod fleet_yaml;
 pub mod helm_op;
 pub mod ids;

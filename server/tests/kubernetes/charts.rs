@@ -23,6 +23,7 @@ fn manifest(keys: &[u8], image: &str, pull: &str) -> Manifest {
         plan_keys: keys.collect(),
         image: image.into(),
         image_pull_policy: pull.into(),
+        gitops_only: false,
     }
 }
 
@@ -36,6 +37,7 @@ fn values(of: &Manifest) -> Value {
         "planKeys": keys,
         "registration": { "token": of.token.expose_secret() },
         "image": { "name": of.image, "pullPolicy": of.image_pull_policy },
+        "tunnel": { "enabled": !of.gitops_only },
     })
 }
 

@@ -135,6 +135,7 @@ async fn token_of(hub: &Hub, cluster: &Cluster, now: Timestamp) -> Result<HubTok
         cluster_namespace: cluster_namespace_name.to_owned(),
         cluster_name,
         namespace,
+        check_in: cluster.spec.check_in.clone(),
     })
 }
 

@@ -141,6 +141,7 @@ fn manifest(
         plan_keys: state.hub.keys().plan_public_keys(),
         image: agent_image(&state.settings, cluster),
         image_pull_policy: state.settings.in_effect(Setting::AgentImagePullPolicy),
+        gitops_only: cluster.spec.agent.gitops_only,
     };
     manifest
         .write()

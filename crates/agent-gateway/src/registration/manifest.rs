@@ -61,6 +61,8 @@ pub struct Manifest {
     pub image: String,
     /// `imagePullPolicy` of the agent's pods: `IfNotPresent`, `Always` or `Never`.
     pub image_pull_policy: String,
+    /// True for an agent without a tunnel, and no node agents.
+    pub gitops_only: bool,
 }
 
 impl Manifest {
@@ -76,7 +78,7 @@ impl Manifest {
         stream.object("Secret", &self.registration())?;
         stream.object("PodDisruptionBudget", &workload::disruption_budget())?;
         stream.object("Deployment", &workload::deployment(self))?;
-        for class in NodeClass::ALL {
+        for class in NodeClass::ALL.into_iter().filter(|_| !self.gitops_only) {
             stream.object("DaemonSet", &node_agents::daemon_set(self, class))?;
         }
         Ok(SecretString::from(stream.0))

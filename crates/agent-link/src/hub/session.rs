@@ -121,6 +121,11 @@ impl<E: Enrollment + 'static> Sessions<E> {
         self.places.subscribe()
     }
 
+    /// Forgets the session. Its connections close after the requests in flight.
+    pub(super) fn disconnect(&self) {
+        *self.state.lock() = State::default();
+    }
+
     /// Returns a session with a valid token. Returns an error without an attempt if the last attempt
     /// failed recently.
     pub(super) async fn session(self: &Arc<Self>) -> Result<Arc<Session>, HubAccessError> {

@@ -65,6 +65,7 @@ impl<E: Enrollment> TokenSource<E> {
                 cluster_namespace: issued.cluster_namespace,
                 cluster_name: issued.cluster_name,
                 namespace: issued.namespace,
+                check_in: issued.check_in,
             },
             binding,
         })

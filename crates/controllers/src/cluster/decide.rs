@@ -8,14 +8,14 @@ mod node_agents;
 use std::time::Duration;
 
 use drover_api::conditions::{
-    AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CONNECTED, ConditionValue, KEYS_CURRENT,
-    NODES_HEALTHY, READY, Tristate, set_condition,
+    AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CLEANED_UP, CONNECTED, ConditionValue,
+    KEYS_CURRENT, NODES_HEALTHY, READY, Tristate, set_condition,
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use self::condition_values::{condition_value, condition_values};
+use self::condition_values::{GITOPS_ONLY, condition_value, condition_values};
 use crate::managed::ClusterFacts;
 
 /// Maximum time between two reports of a connected cluster. If no report arrives within this time,
@@ -37,12 +37,12 @@ pub(crate) fn decide(
     let generation = cluster.metadata.generation;
     let values = condition_values(cluster, facts, image, now);
     let is_decided = |kind: &str| values.iter().any(|(decided, _)| *decided == kind);
-    for optional in [AUTHORIZED_ENDPOINT_READY, KEYS_CURRENT] {
-        if !is_decided(optional) {
-            let conditions = &mut status.conditions;
-            conditions.retain(|one| one.type_ != optional);
-        }
-    }
+    let is_optional = |kind: &str| {
+        matches!(kind, AUTHORIZED_ENDPOINT_READY | KEYS_CURRENT)
+            || cluster.spec.agent.gitops_only && !matches!(kind, READY | CLEANED_UP)
+    };
+    let conditions = &mut status.conditions;
+    conditions.retain(|one| !is_optional(&one.type_) || is_decided(&one.type_));
     let (retained, events): (Vec<_>, Vec<_>) = values
         .into_iter()
         .partition(|(kind, condition_value)| is_retained(&present, facts, kind, condition_value));
@@ -65,6 +65,11 @@ pub(crate) fn decide(
         {
             None
         }
+        None if cluster.spec.agent.gitops_only => Some(condition_value(
+            Tristate::True,
+            GITOPS_ONLY,
+            "the agent is registered and deploys bundles",
+        )),
         None => Some(ready()),
     };
     if let Some(condition_value) = condition_value {
@@ -206,7 +211,7 @@ fn first_not_true<'a>(
 ) -> Option<ConditionValue> {
     let mut needed = condition_values
         .into_iter()
-        .filter(|(kind, _)| is_required_for_ready(kind));
+        .filter(|(kind, value)| is_required_for_ready(kind) && value.reason != GITOPS_ONLY);
     let wrong = needed.find(|(_, condition_value)| condition_value.status != Tristate::True);
     wrong.map(|(_, first)| first.clone())
 }

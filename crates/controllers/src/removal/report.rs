@@ -123,6 +123,7 @@ mod tests {
             plan_keys: vec![PublicKey::from_bytes([1; 32])],
             image: "drover-agent:0.1.0".into(),
             image_pull_policy: "Never".into(),
+            gitops_only: false,
         };
         let yaml = manifest.write().unwrap();
         serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()

@@ -17,6 +17,7 @@ fn manifest() -> Manifest {
         plan_keys: [1, 2].map(|byte| PublicKey::from_bytes([byte; 32])).into(),
         image: "registry.example:5000/drover-agent@sha256:00".into(),
         image_pull_policy: "Always".into(),
+        gitops_only: false,
     }
 }
 
@@ -32,6 +33,7 @@ fn chart_values_contain_all_variable_fields_of_the_manifest() {
         "planKeys": keys,
         "registration": { "token": manifest.token.expose_secret() },
         "image": { "name": manifest.image, "pullPolicy": "Always" },
+        "tunnel": { "enabled": true },
     });
     assert_eq!(values, expected);
 }

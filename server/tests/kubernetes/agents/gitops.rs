@@ -3,19 +3,24 @@
 mod helm_ops;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use drover_api::fleet::{Bundle, BundleDeployment, Content, FleetCluster, GitRepo};
 use drover_api::gitops::FLEET_NAMESPACE;
+use drover_api::kinds::{CheckInSpec, Cluster};
 use drover_e2e::{ControlPlane, eventually};
 use drover_git_hosting::{InitialCommit, Repositories};
+use drover_gitops::check_in::CheckIns;
 use drover_gitops::ids::sha256_hex;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, SOON, start_with_gitops};
+use super::rig::{Rig, SOON, start_with_gitops, start_without_tunnel};
 use crate::git::{Client, api_token};
 use crate::place::{TestHub, on_both_hubs};
 
@@ -219,6 +224,94 @@ async fn agent_removes_a_bundle_that_was_deleted_while_the_agent_did_not_run(hub
     wait_for_data(&cluster, Some(&[("color", "red")])).await;
     let _agent = start_with_gitops(&cluster, "pod-1").await;
     wait_for_data(&cluster, None).await;
+    rig.server.stop().await;
+}
+
+/// Waits until no window is open, and the next window starts in at least 5 seconds. Returns its start.
+async fn closed_window(windows: &CheckIns) -> Timestamp {
+    loop {
+        let window = windows.at(Timestamp::now()).unwrap();
+        let left = window.next_start.duration_since(Timestamp::now());
+        if window.active_until.is_none() && left > SignedDuration::from_secs(5) {
+            return window.next_start;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn agent_without_a_tunnel_accesses_the_hub_only_in_its_windows() {
+    let (rig, cluster) = Rig::with_cluster_on(TestHub::embedded()).await;
+    rig.join("shop", &cluster).await;
+    let check_in = CheckInSpec {
+        schedule: Some("0,20,40 * * * * *".to_owned()),
+        duration: "10s".to_owned(),
+        ..CheckInSpec::default()
+    };
+    let patch = json!({ "spec": { "agent": { "gitopsOnly": true }, "checkIn": check_in } });
+    let clusters = Api::<Cluster>::all(rig.server.hub.client());
+    clusters
+        .patch("shop", &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let windows = CheckIns::new(&check_in, "", |_| Some(TimeZone::UTC)).unwrap();
+    let _agent = start_without_tunnel(&cluster, "pod-0").await;
+    let bundles = rig.fleet::<Bundle>();
+    let files = json!([config_map(&json!({ "color": "red" }))]);
+    bundles
+        .create(&PostParams::default(), &bundle(&files))
+        .await
+        .unwrap();
+    wait_for_data(&cluster, Some(&[("color", "red")])).await;
+    rig.wait_for_ready(1).await;
+
+    let next = closed_window(&windows).await;
+    let fleet_clusters = rig.fleet::<FleetCluster>();
+    let last_seen = async || {
+        let status = fleet_clusters.get("shop").await.unwrap().status;
+        status.unwrap().agent.last_seen.unwrap().0
+    };
+    let seen = last_seen().await;
+    let files = json!([config_map(&json!({ "color": "blue" }))]);
+    let patch = json!({ "spec": { "resources": files } });
+    bundles
+        .patch("shop", &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    eventually("the state WaitCheckIn", SOON, async || {
+        let status = fleet_clusters.get("shop").await.unwrap().status;
+        let display = status.unwrap().display.state;
+        if display == "WaitCheckIn" {
+            Ok(())
+        } else {
+            Err(display)
+        }
+    })
+    .await
+    .unwrap();
+    let maps = Api::<ConfigMap>::namespaced(cluster.client(), "shop");
+    while Timestamp::now() < next {
+        let data = maps.get("shop").await.unwrap().data.unwrap();
+        let is_before = Timestamp::now() < next;
+        assert!(
+            data["color"] == "red" || !is_before,
+            "deployed outside of the windows"
+        );
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    wait_for_data(&cluster, Some(&[("color", "blue")])).await;
+    assert!(last_seen().await >= next && seen < next);
+
+    eventually("the conditions of the Cluster", SOON, async || {
+        let status = clusters.get("shop").await.unwrap().status.unwrap();
+        let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
+        match ready {
+            Some(ready) if ready.reason == "GitOpsOnly" => Ok(()),
+            _ => Err(format!("{:?}", status.conditions)),
+        }
+    })
+    .await
+    .unwrap();
     rig.server.stop().await;
 }
 

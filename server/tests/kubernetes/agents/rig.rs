@@ -198,12 +198,23 @@ pub(super) fn replica(config: &kube::Config, name: &str) -> Replica {
 
 /// Starts a replica with the permissions of the import manifest that also deploys bundles.
 pub(super) async fn start_with_gitops(cluster: &ControlPlane, name: &str) -> Running {
+    run(with_gitops(cluster, name).await)
+}
+
+/// Starts a replica that deploys bundles and opens no tunnel.
+pub(super) async fn start_without_tunnel(cluster: &ControlPlane, name: &str) -> Running {
+    let mut replica = with_gitops(cluster, name).await;
+    replica.has_tunnel = false;
+    run(replica)
+}
+
+async fn with_gitops(cluster: &ControlPlane, name: &str) -> Replica {
     let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
     assert!(renderer.exists(), "run: cargo run -p xtask -- renderer");
     let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
     let mut replica = assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap();
     replica.set_removal_delay(Duration::ZERO);
-    run(replica)
+    replica
 }
 
 /// Starts a replica.

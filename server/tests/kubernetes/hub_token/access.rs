@@ -107,6 +107,7 @@ async fn agent_has_exactly_the_permissions_of_its_service_account_on_the_hub(hub
         cluster_namespace: "fleet-default".to_owned(),
         cluster_name: "shop".to_owned(),
         namespace: NAMESPACE.to_owned(),
+        check_in: None,
     };
     assert_eq!(place, expected);
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);

@@ -15,6 +15,7 @@ fn manifest() -> Manifest {
         ],
         image: "drover-agent:0.1.0".into(),
         image_pull_policy: "Never".into(),
+        gitops_only: false,
     }
 }
 

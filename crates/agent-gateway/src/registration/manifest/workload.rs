@@ -162,15 +162,19 @@ fn spread_over_nodes() -> Affinity {
 }
 
 fn container(manifest: &Manifest) -> Container {
+    let mut environment = vec![
+        from_field("DROVER_AGENT_REPLICA", "metadata.name"),
+        from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
+        value("DROVER_AGENT_HEALTH_LISTEN", &format!("[::]:{HEALTH_PORT}")),
+    ];
+    if manifest.gitops_only {
+        environment.push(value("DROVER_AGENT_NO_TUNNEL", "true"));
+    }
     Container {
         name: AGENT.to_owned(),
         image: Some(manifest.image.clone()),
         image_pull_policy: Some(manifest.image_pull_policy.clone()),
-        env: Some(vec![
-            from_field("DROVER_AGENT_REPLICA", "metadata.name"),
-            from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
-            value("DROVER_AGENT_HEALTH_LISTEN", &format!("[::]:{HEALTH_PORT}")),
-        ]),
+        env: Some(environment),
         ports: Some(vec![ContainerPort {
             name: Some("health".to_owned()),
             container_port: HEALTH_PORT,

@@ -227,6 +227,7 @@ impl Hub {
             cluster_namespace: "fleet-default".to_owned(),
             cluster_name: "shop".to_owned(),
             namespace: "cluster-fleet-default-shop".to_owned(),
+            check_in: None,
         };
         json(StatusCode::OK, &json!(token))
     }

@@ -42,11 +42,15 @@ pub fn chart_values(manifest: &str) -> Result<String, MissingValues> {
     let token = token.and_then(|token| String::from_utf8(token).ok());
     let agent = object("Deployment", "drover-agent")?;
     let container = &agent["spec"]["template"]["spec"]["containers"][0];
+    let environment = container["env"].as_array();
+    let mut environment = environment.into_iter().flatten();
+    let has_tunnel = !environment.any(|variable| variable["name"] == "DROVER_AGENT_NO_TUNNEL");
     let values = json!({
         "cluster": { "name": server["cluster-name"], "uid": server["cluster-uid"] },
         "server": { "url": server["server-url"], "ca": server["server-ca.crt"] },
         "planKeys": keys,
         "registration": { "token": token.ok_or(MissingValues::Missing("registration token"))? },
+        "tunnel": { "enabled": has_tunnel },
         "image": { "name": container["image"], "pullPolicy": container["imagePullPolicy"] },
     });
     serde_saphyr::to_string(&values).map_err(|error| MissingValues::Unreadable(error.to_string()))

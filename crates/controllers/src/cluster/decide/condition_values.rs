@@ -39,6 +39,12 @@ pub(super) fn condition_values(
     image: &str,
     now: Timestamp,
 ) -> Vec<(&'static str, ConditionValue)> {
+    if cluster.spec.agent.gitops_only {
+        return vec![
+            (REGISTERED, registered(cluster)),
+            (CONNECTED, gitops_only()),
+        ];
+    }
     let mut values = vec![
         (REGISTERED, registered(cluster)),
         (CONNECTED, connected(cluster, facts)),
@@ -54,6 +60,15 @@ pub(super) fn condition_values(
         values.push((KEYS_CURRENT, value));
     }
     values
+}
+
+/// Reason of the conditions of a cluster whose agent opens no tunnel.
+pub(super) const GITOPS_ONLY: &str = "GitOpsOnly";
+
+fn gitops_only() -> ConditionValue {
+    let message = "the agent opens no tunnel and only deploys bundles (spec.agent.gitopsOnly); the status \
+                   of the Fleet Cluster in the namespace fleet-default contains its last check-in";
+    condition_value(Tristate::False, GITOPS_ONLY, message)
 }
 
 fn is_registered(cluster: &Cluster) -> bool {

@@ -460,3 +460,28 @@ fn nodes_with_problems_are_named_in_a_condition_that_ready_does_not_require() {
         assert_eq!(find(READY).status, "True");
     }
 }
+
+#[test]
+fn cluster_without_a_tunnel_is_ready_after_its_registration() {
+    let facts = ClusterFacts::default();
+    let of = |registered| {
+        let mut cluster = cluster(registered);
+        cluster.spec.agent.gitops_only = true;
+        // The cluster had a tunnel before.
+        cluster.status = Some(decide(&cluster, &healthy(), IMAGE, at(900)));
+        let status = decide(&cluster, &facts, IMAGE, at(1000));
+        let conditions = status.conditions.iter();
+        let found: Vec<_> = conditions
+            .map(|one| (one.type_.clone(), one.status.clone(), one.reason.clone()))
+            .collect();
+        found
+    };
+    let ready = |found: &[(String, String, String)]| {
+        let ready = found.iter().find(|(kind, ..)| kind == READY);
+        ready.map(|(_, status, reason)| (status.clone(), reason.clone()))
+    };
+    let text = |one: &str, other: &str| Some((one.to_owned(), other.to_owned()));
+    assert_eq!(ready(&of(true)), text("True", "GitOpsOnly"));
+    assert_eq!(ready(&of(false)), text("False", "NotImported"));
+    assert_eq!(of(true).len(), 3, "{:?}", of(true));
+}
