@@ -1,5 +1,6 @@
 //! Carriers of git's protocol: HTTP and SSH.
 
+mod addresses;
 pub(crate) mod http;
 pub(crate) mod ssh;
 

@@ -15,8 +15,9 @@ use url::Url;
 
 pub(crate) use client::Clients;
 
-use super::{Deadline, Target, Transport, trimmed};
+use super::{Deadline, Target, Transport, addresses, trimmed};
 use crate::error::GitError;
+use crate::location::authority;
 use crate::request::Auth;
 
 /// Most redirects of one request.
@@ -52,6 +53,10 @@ impl<'a> HttpTransport<'a> {
     fn send(&mut self, method: &Method, suffix: &str, body: &[u8]) -> Result<Response, GitError> {
         let mut url = with_suffix(&self.base, suffix);
         for _ in 0..=MAX_REDIRECTS {
+            addresses::check_literal(&url).map_err(|error| GitError::Connection {
+                host: authority(&url),
+                reason: error.to_string(),
+            })?;
             let request = self.build(method, &url, body)?;
             let sent = self.runtime.block_on(async {
                 tokio::time::timeout(self.deadline.remaining()?, request.send())

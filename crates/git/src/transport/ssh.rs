@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 
-use super::{Deadline, Target, Transport};
+use super::{Deadline, Target, Transport, addresses};
 use crate::error::{GitError, printable};
 use crate::location::Location;
 use crate::request::Auth;
@@ -160,11 +160,12 @@ fn open(target: &Target, host: &str, port: u16, deadline: Deadline) -> Result<Co
         host: target.location.host(),
         reason: printable(&error.to_string()),
     };
-    let addresses = (host, port)
+    let found = (host, port)
         .to_socket_addrs()
         .map_err(|error| failed(&error))?;
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in addresses {
+    for address in found {
+        addresses::check(address.ip()).map_err(|error| failed(&io::Error::other(error)))?;
         let timeout = deadline.remaining()?.min(CONNECT_TIMEOUT);
         match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => {

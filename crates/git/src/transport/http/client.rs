@@ -1,10 +1,12 @@
 //! HTTP clients with the trusted certificates of a request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Certificate, Client, redirect};
 
 use super::super::Target;
+use super::super::addresses::Resolver;
 use crate::error::GitError;
 
 /// The longest time for a new connection.
@@ -47,6 +49,7 @@ impl Clients {
         }
         let builder = Client::builder()
             .redirect(redirect::Policy::none())
+            .dns_resolver(Arc::new(Resolver))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .pool_max_idle_per_host(1)
