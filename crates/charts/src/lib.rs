@@ -7,6 +7,7 @@
 //! index, a response of a registry or an archive in the caller's process.
 
 mod access;
+mod downloads;
 mod process;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 pub use access::{Access, AddressError, Credential, EntryError, address, dependency_address};
+pub use downloads::{BundleCharts, ChartSource, DownloadError, Downloads};
 pub use process::ProcessError;
 
 /// Settings of the processes.

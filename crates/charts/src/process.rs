@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart};
 
 /// Maximum size of the unpacked files of a chart, in bytes. The hub stores no larger bundles.
-const MAX_UNPACKED_BYTES: usize = 32 << 20;
+pub(crate) const MAX_UNPACKED_BYTES: usize = 32 << 20;
 /// Maximum size of a frame. A response contains the files in base64, and their names.
 const MAX_RESPONSE_BYTES: usize = MAX_UNPACKED_BYTES / 3 * 4 + (8 << 20);
 /// Maximum length of an error, in characters. An error can contain text of a server or an archive.

@@ -16,13 +16,13 @@ use std::time::Duration;
 use drover_api::fleet::go_duration;
 use drover_api::fleet::labels::REPO_NAME;
 use drover_api::fleet::{Bundle, GitRepo};
-use drover_charts::Charts;
+use drover_charts::{Charts, Downloads};
 use drover_git::{Fetcher, schedule};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
 use kube::{Api, Client, ResourceExt as _};
 
-use self::charts::Downloads;
+use self::charts::RepoCharts;
 use self::fetch::FetchError;
 use self::polls::Polls;
 use self::state::{Failure, States};
@@ -128,7 +128,9 @@ impl Repos {
             .get_or_insert_default()
             .commit
             .clone_from(&commit);
-        let downloads = Downloads::new(&self.client, &self.charts, repo);
+        let limits = limits::of(&self.world, &key.namespace);
+        let source_of_charts = RepoCharts::new(&self.client, &self.fetcher, repo, limits);
+        let downloads = Downloads::new(&self.charts, source_of_charts);
         let present = self.writer.of(key);
         let bundles = fetch::bundles(&self.fetcher, &source, &repo_at, downloads, present).await?;
         let bundles = self.separate(bundles).await?;

@@ -88,6 +88,8 @@ pub enum Reference {
     Branch(String),
     /// The commit of a tag.
     Tag(String),
+    /// The newest commit of a branch, or the commit of a tag if no branch has the name.
+    BranchOrTag(String),
     /// A commit ID with 40 hexadecimal digits.
     Commit(String),
 }
@@ -99,6 +101,16 @@ impl Reference {
             Self::Commit(revision.to_ascii_lowercase())
         } else {
             Self::Tag(revision.to_owned())
+        }
+    }
+
+    /// Returns the reference of a chart's address: a branch, a tag or a commit ID. Without a name,
+    /// returns [`Self::Head`].
+    pub fn named(name: &str) -> Self {
+        match name {
+            "" | "HEAD" => Self::Head,
+            commit if is_commit(commit) => Self::Commit(commit.to_ascii_lowercase()),
+            name => Self::BranchOrTag(name.to_owned()),
         }
     }
 }

@@ -243,6 +243,11 @@ fn candidates(reference: &Reference) -> Result<Candidates<'_>, GitError> {
             let names = vec![format!("refs/tags/{name}"), format!("refs/heads/{name}")];
             (names, "tag", name.as_str())
         }
+        Reference::BranchOrTag(name) => {
+            check_reference("branch or tag", name)?;
+            let names = vec![format!("refs/heads/{name}"), format!("refs/tags/{name}")];
+            (names, "branch or tag", name.as_str())
+        }
     };
     Ok(Candidates { names, kind, name })
 }

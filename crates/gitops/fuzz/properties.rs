@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::fleet::GitRepo;
-use drover_gitops::fleet_yaml::{FleetYaml, Limits, Tree, read_repository};
+use drover_gitops::fleet_yaml::{FleetYaml, GitChart, Limits, Tree, read_repository};
 use drover_gitops::ids::{Manifest, bundle_values};
 use drover_gitops::rollout;
 use drover_gitops::schedule::Cron;
@@ -54,6 +54,20 @@ pub(crate) fn cron(data: &[u8]) {
         assert!(next > after);
         after = next;
     }
+}
+
+/// Checks that the address of a chart is parsed without panic, stays in the repository, and is shown without
+/// a password. The shown address is the address of the same repository.
+pub(crate) fn git_chart(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let Some(Ok(chart)) = GitChart::parse(&text) else {
+        return;
+    };
+    assert!(!chart.folder.split('/').any(|name| name == ".."));
+    let shown = chart.notations();
+    assert!(shown.iter().all(|it| it.is_ascii()));
+    let again = GitChart::parse(&shown[1]).and_then(Result::ok);
+    assert!(again.is_none_or(|again| again.address() == shown[0] && !again.has_credential()));
 }
 
 /// Checks that files of a hostile repository leave neither the repository nor the limits. Lines `= path`

@@ -202,7 +202,7 @@ impl Policies {
             &spec.service_account,
             "allowedServiceAccounts",
         )?;
-        self.check_repo(&spec.repo)?;
+        self.check_repo("spec.repo", &spec.repo)?;
         self.git.secrets.check(
             "spec.clientSecretName",
             &spec.client_secret_name,
@@ -214,6 +214,22 @@ impl Policies {
         };
         self.require_service_account(&resolved.service_account)?;
         Ok(resolved)
+    }
+
+    /// Decides about the git repository of a chart. `notations` are the notations of its address.
+    ///
+    /// # Errors
+    ///
+    /// The limits permit no notation.
+    pub fn git_chart(&self, notations: &[String]) -> Result<(), Refusal> {
+        let mut refusal = None;
+        for notation in notations {
+            match self.check_repo("helm.chart", notation) {
+                Ok(()) => return Ok(()),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        refusal.map_or(Ok(()), Err)
     }
 
     /// Decides about a HelmOp, and returns its fields after the defaults. Restrictions do not apply.
@@ -337,8 +353,8 @@ impl Policies {
     }
 
     /// A URL needs a match in one of the two lists.
-    fn check_repo(&self, url: &str) -> Result<(), Refusal> {
-        let (field, list) = ("spec.repo", "allowedRepoPatterns");
+    fn check_repo(&self, field: &str, url: &str) -> Result<(), Refusal> {
+        let list = "allowedRepoPatterns";
         let (first, second) = (&self.partial_repos, &self.complete_repos);
         let by_restrictions = || first.check_pattern(field, url, list, Anchors::None);
         let by_policies = || second.check_pattern(field, url, list, Anchors::Complete);

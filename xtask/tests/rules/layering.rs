@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-apiserver",
         &["drover-quantity", "drover-rbac", "drover-reconcile"],
     ),
-    ("drover-charts", &["drover-render-process"]),
+    ("drover-charts", &["drover-gitops", "drover-render-process"]),
     ("drover-entropy", &[]),
     ("drover-render-process", &[]),
     ("drover-fuzz-corpus", &[]),

@@ -1,162 +1,169 @@
-//! Fetches the charts of bundles that are not in the repository.
-
-use std::collections::BTreeMap;
+//! The charts of a GitRepo that are not in the repository.
 
 use drover_api::fleet::GitRepo;
-use drover_charts::{
-    AddressError, ChartError, ChartRequest, Charts, Layout, address, dependency_address,
-};
-use drover_gitops::fleet_yaml::{BundleDraft, Chart, Dependency, FetchedFiles};
+use drover_charts::{ChartRequest, ChartSource};
+use drover_git::{Checkout, Fetcher, GitError, Reference};
+use drover_gitops::fleet_yaml::{FetchedFiles, GitChart};
+use drover_gitops::policy::{Policies, Refusal};
 use kube::Client;
 use thiserror::Error;
 
 use super::helm::{HelmAccess, HelmError};
+use super::source::{SourceError, known_hosts};
 
-/// Maximum number of charts of a GitRepo.
-const MAX_CHARTS: usize = 200;
-/// Maximum size of the unpacked charts of a GitRepo, in bytes.
-const MAX_BYTES: usize = 128 << 20;
+/// File of each chart.
+const CHART_FILE: &str = "Chart.yaml";
 
-/// The reason why the charts of a bundle are missing.
+/// The reason why a chart is not fetched.
 #[derive(Debug, Error)]
-pub(crate) enum DownloadError {
+pub(crate) enum ChartSourceError {
     #[error(transparent)]
     Helm(#[from] HelmError),
     #[error(transparent)]
-    Chart(#[from] ChartError),
-    #[error("{0}: copy the chart into the repository")]
-    Address(#[from] AddressError),
-    #[error(
-        "the dependency {name} of the chart in {folder:?} has the repository {repository:?}, which is no \
-         address with https or oci: copy the dependency into the folder charts"
-    )]
-    Dependency {
-        name: String,
-        folder: String,
-        repository: String,
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    KnownHosts(#[from] SourceError),
+    /// The messages of the error name fields of a GitRepo that do not apply to charts.
+    #[error("helm.chart: cannot read {address}: {}", explain(.error))]
+    Git {
+        address: String,
+        error: Box<GitError>,
     },
-    #[error("the GitRepo uses more than {MAX_CHARTS} charts: use several GitRepos")]
-    Count,
-    #[error("the charts of the GitRepo have more than {MAX_BYTES} bytes: use several GitRepos")]
-    Bytes,
+    #[error(
+        "helm.chart: the folder {folder:?} of {address} has no {CHART_FILE}; correct the folder after // \
+         in the address"
+    )]
+    NoChart { folder: String, address: String },
+    #[error("helm.chart: cannot use the file {file:?} of {address}: {error}")]
+    Rejected {
+        file: String,
+        address: String,
+        error: Box<GitError>,
+    },
 }
 
-/// The fetched files of a bundle, by chart.
-pub(super) type BundleCharts = BTreeMap<Chart, FetchedFiles>;
+/// Returns the message of an error with the fields that apply to charts.
+fn explain(error: &GitError) -> String {
+    const SECRET: &str = "set spec.helmSecretName to a Secret with username and password, or with \
+                          ssh-privatekey for SSH, and spec.helmRepoURLRegex to an expression that matches \
+                          the address";
+    match error {
+        GitError::AuthenticationFailed { reason, .. } => {
+            format!("authentication failed ({reason}); {SECRET}")
+        }
+        GitError::RepositoryNotFound { .. } => {
+            format!(
+                "the repository does not exist; correct the address. If the repository is private, {SECRET}"
+            )
+        }
+        GitError::ReferenceNotFound { kind, name, .. } => {
+            format!("the {kind} {name:?} does not exist; correct ref in the address")
+        }
+        GitError::CertificateUnknown { reason, .. } => format!(
+            "the server's certificate is not trusted ({reason}); add the certificate of its authority to \
+             the entry cacerts of the Secret in spec.helmSecretName, or to spec.caBundle"
+        ),
+        other => other.to_string(),
+    }
+}
 
-/// Address, version and folder of a fetched chart. The folder selects the credential.
-type Fetched = (String, String, String, String);
-
-/// The downloads for one commit of a GitRepo.
-pub(super) struct Downloads<'a> {
+/// The credentials and limits of a GitRepo, for the charts of one commit.
+pub(super) struct RepoCharts<'a> {
     client: &'a Client,
-    charts: &'a Charts,
+    fetcher: &'a Fetcher,
     repo: &'a GitRepo,
+    limits: Policies,
     access: Option<HelmAccess>,
-    fetched: BTreeMap<Fetched, FetchedFiles>,
-    bytes: usize,
 }
 
-impl<'a> Downloads<'a> {
-    pub(super) fn new(client: &'a Client, charts: &'a Charts, repo: &'a GitRepo) -> Self {
+impl<'a> RepoCharts<'a> {
+    pub(super) const fn new(
+        client: &'a Client,
+        fetcher: &'a Fetcher,
+        repo: &'a GitRepo,
+        limits: Policies,
+    ) -> Self {
         Self {
             client,
-            charts,
+            fetcher,
             repo,
+            limits,
             access: None,
-            fetched: BTreeMap::new(),
-            bytes: 0,
         }
     }
 
-    /// Fetches the charts of a bundle.
-    pub(super) async fn fetch(
-        &mut self,
-        draft: &BundleDraft,
-    ) -> Result<BundleCharts, DownloadError> {
-        let mut found = BundleCharts::new();
-        for chart in draft.charts() {
-            let files = match chart {
-                Chart::Remote {
-                    repo,
-                    chart,
-                    version,
-                    ..
-                } => {
-                    let (repo, chart) = address(repo, chart)?;
-                    let layout = Layout::Archive;
-                    Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?
-                }
-                Chart::Dependencies { folder } => {
-                    Box::pin(self.dependencies(draft, folder)).await?
-                }
-            };
-            found.insert(chart.clone(), files);
-        }
-        Ok(found)
+    async fn access(&mut self) -> Result<&HelmAccess, HelmError> {
+        Ok(match &mut self.access {
+            Some(access) => access,
+            none => none.insert(HelmAccess::read(self.client, self.repo).await?),
+        })
     }
+}
 
-    async fn dependencies(
-        &mut self,
-        draft: &BundleDraft,
-        folder: &str,
-    ) -> Result<FetchedFiles, DownloadError> {
-        let mut found = FetchedFiles::new();
-        for dependency in draft.missing_dependencies(folder) {
-            let address = dependency_address(&dependency.repository, &dependency.name);
-            let (repo, chart) = address.ok_or_else(|| local(folder, &dependency))?;
-            let (version, layout) = (&dependency.version, Layout::Packed);
-            let files =
-                Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?;
-            let files = files.into_iter();
-            found.extend(files.map(|(name, data)| (format!("charts/{name}"), data)));
-        }
-        Ok(found)
-    }
+impl ChartSource for RepoCharts<'_> {
+    type Error = ChartSourceError;
 
-    /// Returns the files of a chart. Equal charts of a GitRepo are fetched once for each folder.
-    async fn files(
+    async fn request(
         &mut self,
         folder: &str,
         repo: &str,
         chart: &str,
         version: &str,
-        layout: Layout,
-    ) -> Result<FetchedFiles, DownloadError> {
-        let key = (
-            repo.to_owned(),
-            chart.to_owned(),
-            format!("{layout:?} {version}"),
-            folder.to_owned(),
-        );
-        if let Some(files) = self.fetched.get(&key) {
-            return Ok(files.clone());
+    ) -> Result<ChartRequest, ChartSourceError> {
+        let access = self.access().await?;
+        Ok(access.request(folder, repo, chart, version)?)
+    }
+
+    async fn git(
+        &mut self,
+        folder: &str,
+        chart: &GitChart,
+    ) -> Result<FetchedFiles, ChartSourceError> {
+        self.limits.git_chart(&chart.notations())?;
+        let mut source = self.access().await?.git_source(folder, chart)?;
+        if chart.is_ssh() && source.known_hosts.is_empty() {
+            source.known_hosts = known_hosts(self.client).await?;
         }
-        if self.fetched.len() == MAX_CHARTS {
-            return Err(DownloadError::Count);
-        }
-        let access = match &mut self.access {
-            Some(access) => access,
-            none => none.insert(HelmAccess::read(self.client, self.repo).await?),
-        };
-        let request = ChartRequest {
-            layout,
-            ..access.request(folder, repo, chart, version)?
-        };
-        let files = self.charts.fetch(&request).await?.files;
-        self.bytes += files.values().map(Vec::len).sum::<usize>();
-        if self.bytes > MAX_BYTES {
-            return Err(DownloadError::Bytes);
-        }
-        self.fetched.insert(key, files.clone());
-        Ok(files)
+        let reference = Reference::named(&chart.reference);
+        let folders: Vec<String> = [chart.folder.clone()]
+            .into_iter()
+            .filter(|folder| !folder.is_empty())
+            .collect();
+        let checkout = self.fetcher.fetch(&source, &reference, &folders).await;
+        let checkout = checkout.map_err(|error| ChartSourceError::Git {
+            address: chart.address(),
+            error: Box::new(error),
+        })?;
+        files(checkout, chart)
     }
 }
 
-fn local(folder: &str, dependency: &Dependency) -> DownloadError {
-    DownloadError::Dependency {
-        name: dependency.name.clone(),
-        folder: folder.to_owned(),
-        repository: dependency.repository.clone(),
+/// Returns the files of a chart, relative to the folder of the chart.
+fn files(checkout: Checkout, chart: &GitChart) -> Result<FetchedFiles, ChartSourceError> {
+    if let Some((file, error)) = checkout.rejected.into_iter().next() {
+        return Err(ChartSourceError::Rejected {
+            file,
+            address: chart.address(),
+            error: Box::new(error),
+        });
     }
+    let start = match &*chart.folder {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let files = checkout.files.into_iter().filter_map(|(path, data)| {
+        let path = path.strip_prefix(&start)?;
+        Some((path.to_owned(), data.to_vec()))
+    });
+    let files: FetchedFiles = files.collect();
+    if !files.contains_key(CHART_FILE) {
+        return Err(ChartSourceError::NoChart {
+            folder: chart.folder.clone(),
+            address: chart.address(),
+        });
+    }
+    Ok(files)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::{Bundle, GitRepo};
+use drover_charts::{BundleCharts, DownloadError, Downloads};
 use drover_git::{Fetcher, GitError, Reference, Source};
 use drover_gitops::fleet_yaml::{BundleDraft, Limits, ReadError, Tree, TreeError, read_repository};
 use kube::ResourceExt as _;
 use thiserror::Error;
 
 use super::bundles::BundleWriteError;
-use super::charts::{BundleCharts, DownloadError, Downloads};
+use super::charts::{ChartSourceError, RepoCharts};
 use super::source::SourceError;
 use crate::contents::ContentsError;
 
@@ -29,7 +30,7 @@ pub(crate) enum FetchError {
     #[error("cannot fetch the charts of the bundle {bundle}")]
     Charts {
         bundle: String,
-        source: DownloadError,
+        source: DownloadError<ChartSourceError>,
     },
     #[error("cannot store the files of the bundle {bundle}")]
     Contents {
@@ -47,6 +48,10 @@ impl FetchError {
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Git(error) => error.retry_after(),
+            Self::Charts {
+                source: DownloadError::Source(ChartSourceError::Git { error, .. }),
+                ..
+            } => error.retry_after(),
             _ => None,
         }
     }
@@ -70,7 +75,7 @@ pub(super) async fn bundles(
     fetcher: &Fetcher,
     source: &Source,
     repo: &GitRepo,
-    mut downloads: Downloads<'_>,
+    mut downloads: Downloads<'_, RepoCharts<'_>>,
     present: Vec<Arc<Bundle>>,
 ) -> Result<Vec<Bundle>, FetchError> {
     let status = repo.status.as_ref();

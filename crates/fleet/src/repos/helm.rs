@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::GitRepo;
 use drover_charts::{Access, ChartRequest, Credential, EntryError};
-use drover_gitops::fleet_yaml::{PatternError, matches, may_send_credential};
+use drover_git::{Auth, Source};
+use drover_gitops::fleet_yaml::{GitChart, PatternError, matches, may_send_credential};
 use drover_hub::{HubError, call};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -50,27 +51,42 @@ struct PathSettings {
     insecure_skip_verify: bool,
     #[serde(rename = "basicHTTP")]
     basic_http: bool,
+    /// PEM in base64.
+    ssh_private_key: String,
+}
+
+/// The settings for the charts of a folder.
+#[derive(Clone, Debug, Default)]
+struct Settings {
+    access: Access,
+    ssh: Option<SshKey>,
+}
+
+/// The SSH key for charts in git repositories.
+#[derive(Clone, Debug)]
+struct SshKey {
+    private_key: SecretString,
+    /// Lines in the format of OpenSSH. Empty for the host keys of all repositories.
+    known_hosts: String,
 }
 
 /// The settings of a GitRepo for Helm repositories.
 #[derive(Debug)]
 pub(super) struct HelmAccess {
     regex: String,
-    all: Access,
+    all: Settings,
     /// Settings by path or pattern, in the order of the paths.
-    paths: BTreeMap<String, Access>,
+    paths: BTreeMap<String, Settings>,
 }
 
 impl HelmAccess {
     /// Reads the settings and Secrets of a GitRepo.
     pub(super) async fn read(client: &Client, repo: &GitRepo) -> Result<Self, HelmError> {
         let spec = &repo.spec;
-        let mut all = Access {
-            insecure_skip_tls_verify: spec.insecure_skip_tls_verify,
-            ..Access::default()
-        };
+        let mut all = Settings::default();
+        all.access.insecure_skip_tls_verify = spec.insecure_skip_tls_verify;
         if let Some(bundle) = &spec.ca_bundle {
-            all.authorities =
+            all.access.authorities =
                 String::from_utf8(bundle.0.clone()).map_err(|_| HelmError::CaBundle)?;
         }
         let secrets =
@@ -112,7 +128,7 @@ impl HelmAccess {
         let settings = self.settings(folder)?;
         let may_send = may_send_credential(&self.regex, repo, chart)
             .map_err(|error| HelmError::Regex(error.to_string()))?;
-        let mut access = settings.clone();
+        let mut access = settings.access.clone();
         access.credential = access.credential.filter(|_| may_send);
         Ok(ChartRequest {
             repo: repo.to_owned(),
@@ -123,7 +139,47 @@ impl HelmAccess {
         })
     }
 
-    fn settings(&self, folder: &str) -> Result<&Access, HelmError> {
+    /// Returns the repository of a chart of a bundle's folder. A credential in the address has priority.
+    pub(super) fn git_source(&self, folder: &str, chart: &GitChart) -> Result<Source, HelmError> {
+        let settings = self.settings(folder)?;
+        let mut may_send = false;
+        for notation in chart.notations() {
+            may_send |= may_send_credential(&self.regex, &notation, "")
+                .map_err(|error| HelmError::Regex(error.to_string()))?;
+        }
+        let access = &settings.access;
+        let mut source = Source::anonymous(chart.url());
+        source.insecure_skip_tls_verify = access.insecure_skip_tls_verify;
+        source.ca_bundle = (!access.authorities.is_empty()).then(|| access.authorities.clone());
+        if !may_send || chart.has_credential() {
+            return Ok(source);
+        }
+        if let (true, Some(ssh)) = (chart.is_ssh(), &settings.ssh) {
+            source.known_hosts.clone_from(&ssh.known_hosts);
+            source.auth = Auth::Ssh {
+                private_key: ssh.private_key.clone(),
+            };
+        } else if let (false, Some(credential)) = (chart.is_ssh(), &access.credential) {
+            source.auth = Auth::Basic {
+                username: credential.username.clone(),
+                password: credential.password.clone(),
+            };
+        }
+        Ok(source)
+    }
+
+    /// Returns the settings of a GitRepo with one Secret.
+    #[cfg(test)]
+    pub(super) fn for_test(regex: &str, entries: &[(&str, &str)]) -> Self {
+        let data = tests::data(entries);
+        Self {
+            regex: regex.to_owned(),
+            all: with_secret(Settings::default(), "helm", &data).expect("the entries are complete"),
+            paths: BTreeMap::new(),
+        }
+    }
+
+    fn settings(&self, folder: &str) -> Result<&Settings, HelmError> {
         if let Some(found) = self.paths.get(folder) {
             return Ok(found);
         }
@@ -138,20 +194,36 @@ impl HelmAccess {
 
 /// Adds the Secret `spec.helmSecretName`.
 fn with_secret(
-    all: Access,
+    all: Settings,
     name: &str,
     data: &BTreeMap<String, ByteString>,
-) -> Result<Access, HelmError> {
-    let access = all.with_secret(|entry| data.get(entry).map(|bytes| &*bytes.0));
-    access.map_err(|EntryError(entry)| invalid("spec.helmSecretName", name, entry))
+) -> Result<Settings, HelmError> {
+    let wrong = |entry| invalid("spec.helmSecretName", name, entry);
+    let bytes = |entry: &str| data.get(entry).map(|bytes| &*bytes.0);
+    let access = all.access.with_secret(bytes);
+    let text = |entry: &'static str| match bytes(entry).map(std::str::from_utf8) {
+        None => Ok(String::new()),
+        Some(text) => text.map(str::to_owned).map_err(|_| wrong(entry)),
+    };
+    Ok(Settings {
+        access: access.map_err(|EntryError(entry)| wrong(entry))?,
+        ssh: ssh_key(text("ssh-privatekey")?, text("known_hosts")?),
+    })
+}
+
+fn ssh_key(private_key: String, known_hosts: String) -> Option<SshKey> {
+    (!private_key.is_empty()).then(|| SshKey {
+        private_key: SecretString::from(private_key),
+        known_hosts,
+    })
 }
 
 /// Reads the Secret `spec.helmSecretNameForPaths`.
 fn by_path(
     name: &str,
     data: &BTreeMap<String, ByteString>,
-    all: &Access,
-) -> Result<BTreeMap<String, Access>, HelmError> {
+    all: &Settings,
+) -> Result<BTreeMap<String, Settings>, HelmError> {
     let wrong = || invalid("spec.helmSecretNameForPaths", name, PATHS);
     let bytes = data.get(PATHS).ok_or_else(wrong)?;
     let text = std::str::from_utf8(&bytes.0).map_err(|_| wrong())?;
@@ -159,14 +231,19 @@ fn by_path(
     let entries: BTreeMap<String, PathSettings> =
         serde_saphyr::from_str(text).map_err(|_| wrong())?;
     let settings = |(path, entry): (String, PathSettings)| {
-        let authorities = STANDARD.decode(&entry.ca_bundle).map_err(|_| wrong())?;
-        let authorities = String::from_utf8(authorities).map_err(|_| wrong())?;
+        let decoded = |text: &str| {
+            let bytes = STANDARD.decode(text).map_err(|_| wrong())?;
+            String::from_utf8(bytes).map_err(|_| wrong())
+        };
+        let authorities = decoded(&entry.ca_bundle)?;
+        let ssh = ssh_key(decoded(&entry.ssh_private_key)?, String::new());
+        let all = &all.access;
         let is_complete = !entry.username.is_empty() && !entry.password.is_empty();
         let credential = is_complete.then(|| Credential {
             username: entry.username,
             password: SecretString::from(entry.password),
         });
-        let settings = Access {
+        let access = Access {
             credential,
             authorities: if authorities.is_empty() {
                 all.authorities.clone()
@@ -176,7 +253,7 @@ fn by_path(
             insecure_skip_tls_verify: all.insecure_skip_tls_verify || entry.insecure_skip_verify,
             plain_http: entry.basic_http,
         };
-        Ok((path.trim_matches('/').to_owned(), settings))
+        Ok((path.trim_matches('/').to_owned(), Settings { access, ssh }))
     };
     entries.into_iter().map(settings).collect()
 }
@@ -193,7 +270,7 @@ fn invalid(field: &'static str, name: &str, entry: &'static str) -> HelmError {
 mod tests {
     use super::*;
 
-    fn data(entries: &[(&str, &str)]) -> BTreeMap<String, ByteString> {
+    pub(super) fn data(entries: &[(&str, &str)]) -> BTreeMap<String, ByteString> {
         let entries = entries.iter();
         let data = entries.map(|(key, text)| ((*key).to_owned(), ByteString((*text).into())));
         data.collect()
@@ -210,7 +287,7 @@ mod tests {
     #[test]
     fn credential_is_sent_only_to_repositories_that_match_the_expression() {
         let secret = data(&[("username", "u"), ("password", "p"), ("cacerts", "PEM")]);
-        let all = with_secret(Access::default(), "helm", &secret).unwrap();
+        let all = with_secret(Settings::default(), "helm", &secret).unwrap();
         let mut access = HelmAccess {
             regex: "https://charts\\.example/".to_owned(),
             all,
@@ -233,14 +310,74 @@ mod tests {
     }
 
     #[test]
+    fn credential_is_sent_only_to_git_repositories_that_match_the_expression() {
+        let entries = [
+            ("username", "u"),
+            ("password", "p"),
+            ("ssh-privatekey", "key"),
+            ("known_hosts", "git.example ssh-ed25519 A"),
+        ];
+        let sent = |regex: &str, chart: &str| {
+            let chart = GitChart::parse(chart).unwrap().unwrap();
+            let source = HelmAccess::for_test(regex, &entries).git_source("a", &chart);
+            let source = source.unwrap();
+            match source.auth {
+                Auth::None => "none",
+                Auth::Basic { .. } => "password",
+                Auth::Ssh { .. } if source.known_hosts.contains("git.example") => "key",
+                _ => "other",
+            }
+        };
+        for (regex, chart, expected) in [
+            (
+                "https://git\\.example/",
+                "git::https://git.example/a.git//b",
+                "password",
+            ),
+            (
+                "git::https://git\\.example/",
+                "git::https://git.example/a.git",
+                "password",
+            ),
+            (
+                "https://git\\.example/",
+                "git::https://git.example@evil/a.git",
+                "none",
+            ),
+            (
+                "https://git\\.example/a/",
+                "git::https://git.example/a/%2e%2e/b.git",
+                "none",
+            ),
+            (
+                "https://git\\.example/",
+                "git::ssh://git@git.example/a.git",
+                "none",
+            ),
+            ("ssh://git@git\\.example/", "git@git.example:a.git", "key"),
+            (
+                "git@git\\.example:",
+                "git::ssh://git@git.example/a.git",
+                "key",
+            ),
+            ("", "git::https://git.example/a.git", "none"),
+            // The credential in the address has priority.
+            ("https://", "git::https://t@git.example/a.git", "none"),
+        ] {
+            assert_eq!(sent(regex, chart), expected, "{regex} {chart}");
+        }
+    }
+
+    #[test]
     fn credentials_by_path_apply_to_the_path_or_the_first_matching_pattern() {
         let text = "apps/web: {username: web, password: p, basicHTTP: true}\n\
                     apps/*: {username: apps, password: p, caBundle: UEVN}\n\
-                    half: {username: half}\n";
-        let paths = by_path("s", &data(&[(PATHS, text)]), &Access::default()).unwrap();
+                    half: {username: half}\n\
+                    key: {sshPrivateKey: a2V5}\n";
+        let paths = by_path("s", &data(&[(PATHS, text)]), &Settings::default()).unwrap();
         let access = HelmAccess {
             regex: ".*".to_owned(),
-            all: Access::default(),
+            all: Settings::default(),
             paths,
         };
         for (folder, expected) in [
@@ -262,8 +399,11 @@ mod tests {
         );
         let request = access.request("apps/db", "r", "c", "").unwrap();
         assert_eq!(request.access.authorities, "PEM");
+        let chart = GitChart::parse("git@git.example:a").unwrap().unwrap();
+        let auth = |folder| access.git_source(folder, &chart).unwrap().auth;
+        assert!(matches!(auth("key"), Auth::Ssh { .. }) && matches!(auth("half"), Auth::None));
         for wrong in ["apps: 1", "[", "a: {caBundle: '!'}"] {
-            let wrong = by_path("s", &data(&[(PATHS, wrong)]), &Access::default());
+            let wrong = by_path("s", &data(&[(PATHS, wrong)]), &Settings::default());
             assert!(wrong.is_err());
         }
     }

@@ -135,7 +135,8 @@ fn entry(
         })
 }
 
-async fn known_hosts(client: &Client) -> Result<String, SourceError> {
+/// Returns the SSH host keys of all repositories.
+pub(super) async fn known_hosts(client: &Client) -> Result<String, SourceError> {
     let (namespace, name) = KNOWN_HOSTS;
     let config_maps = Api::<ConfigMap>::namespaced(client.clone(), namespace);
     let found = call("read the SSH host keys", config_maps.get_opt(name)).await?;

@@ -426,3 +426,40 @@ async fn errors_and_debug_output_contain_no_credentials() {
         "{seen:?}"
     );
 }
+
+#[tokio::test]
+async fn metadata_service_gets_no_request_also_after_a_redirect() {
+    let rules = Rules {
+        redirect: Some("http://169.254.169.254".to_owned()),
+        ..Rules::default()
+    };
+    let (redirecting, _) = world(rules).await;
+    for source in [
+        Source::anonymous("http://169.254.169.254/latest"),
+        redirecting.source.clone(),
+    ] {
+        let found = fetcher().resolve(&source, &[Reference::Head]).await;
+        let Err(GitError::Connection { host, reason }) = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(host, "169.254.169.254");
+        assert!(reason.contains("link-local"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn name_of_a_branch_has_priority_over_the_name_of_a_tag() {
+    let (world, first) = world(Rules::default()).await;
+    let repository = world.repositories.create("b");
+    let tagged = repository.commit_files(&[("x", "1")]);
+    repository.tag("v1", &tagged);
+    repository.tag("main", &tagged);
+    let newest = repository.commit_files(&[("x", "2")]);
+    let source = Source::anonymous(format!("{}/b", world.server.url));
+    let references = ["", "main", "v1", &first, "no"].map(Reference::named);
+    let found = fetcher().resolve(&source, &references).await.unwrap();
+    let found: Vec<_> = found.iter().map(|it| it.as_deref().ok()).collect();
+    let expected = [&newest, &newest, &tagged, &first].map(|it| Some(it.as_str()));
+    assert_eq!(found[..4], expected);
+    assert_eq!(found[4], None);
+}

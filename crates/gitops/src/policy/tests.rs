@@ -125,6 +125,27 @@ fn url_needs_a_match_in_one_of_the_two_lists() {
 }
 
 #[test]
+fn patterns_of_repositories_apply_to_charts_in_git_repositories() {
+    let notations = ["ssh://git@h/o/r", "git::ssh://git@h/o/r", "git@h:o/r"];
+    let notations = notations.map(str::to_owned);
+    assert_eq!(Policies::default().git_chart(&notations), Ok(()));
+    for (pattern, permitted) in [
+        ("git@h:o/.*", true),
+        ("ssh://.*", true),
+        ("git@h:p/.*", false),
+    ] {
+        let patterns = json!({ "allowedRepoPatterns": [pattern] });
+        let policies = governed(json!({ "gitRepo": patterns }));
+        let result = policies.git_chart(&notations);
+        assert_eq!(result.is_ok(), permitted, "{pattern}");
+        let field = result
+            .err()
+            .map(|error| error.to_string().contains("helm.chart: "));
+        assert_eq!(field, (!permitted).then_some(true));
+    }
+}
+
+#[test]
 fn invalid_and_huge_patterns_refuse_and_equal_text_matches() {
     for pattern in ["(", "(a{1000}){1000}"] {
         let policies = restricted(json!({ "allowedRepoPatterns": [pattern] }));

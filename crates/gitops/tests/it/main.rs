@@ -57,6 +57,11 @@ fn cron_properties_are_true_for_the_fuzz_corpus() {
 }
 
 #[test]
+fn git_chart_properties_are_true_for_the_fuzz_corpus() {
+    replay(PACKAGE, "git_chart", properties::git_chart);
+}
+
+#[test]
 fn repository_properties_are_true_for_the_fuzz_corpus() {
     replay(PACKAGE, "repository", properties::repository);
 }
