@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use drover_gitops::fleet_yaml::{
-    BundleDraft, Chart, Dependency, FetchedFiles, GitChart, GitChartError,
+    BundleDraft, Chart, Dependency, FetchedFiles, GitChart, GitChartError, incomplete_charts,
+    missing_dependencies,
 };
 
 use crate::process::MAX_UNPACKED_BYTES;
@@ -120,7 +121,14 @@ impl<'a, S: ChartSource> Downloads<'a, S> {
                     chart,
                     version,
                     ..
-                } => Box::pin(self.remote(draft.folder(), repo, chart, version)).await?,
+                } => {
+                    let remote = self.remote(draft.folder(), repo, chart, version);
+                    let mut files = Box::pin(remote).await?;
+                    if draft.updates_dependencies() {
+                        Box::pin(self.complete(draft.folder(), &mut files)).await?;
+                    }
+                    files
+                }
                 Chart::Dependencies { folder } => {
                     Box::pin(self.dependencies(draft, folder)).await?
                 }
@@ -149,13 +157,44 @@ impl<'a, S: ChartSource> Downloads<'a, S> {
         draft: &BundleDraft,
         folder: &str,
     ) -> Result<FetchedFiles, DownloadError<S::Error>> {
+        let missing = draft.missing_dependencies(folder);
+        Box::pin(self.missing(draft.folder(), folder, &missing)).await
+    }
+
+    /// Adds the missing dependencies of fetched charts.
+    async fn complete(
+        &mut self,
+        folder: &str,
+        files: &mut FetchedFiles,
+    ) -> Result<(), DownloadError<S::Error>> {
+        for chart in incomplete_charts(files) {
+            let missing = missing_dependencies(files, &chart);
+            let found = Box::pin(self.missing(folder, &chart, &missing)).await?;
+            let start = if chart.is_empty() {
+                String::new()
+            } else {
+                format!("{chart}/")
+            };
+            let found = found.into_iter();
+            files.extend(found.map(|(path, data)| (format!("{start}{path}"), data)));
+        }
+        Ok(())
+    }
+
+    /// Returns the archives of dependencies. `folder` is the folder of the bundle, and `chart` the folder of
+    /// the chart.
+    async fn missing(
+        &mut self,
+        folder: &str,
+        chart: &str,
+        missing: &[Dependency],
+    ) -> Result<FetchedFiles, DownloadError<S::Error>> {
         let mut found = FetchedFiles::new();
-        for dependency in draft.missing_dependencies(folder) {
+        for dependency in missing {
             let address = dependency_address(&dependency.repository, &dependency.name);
-            let (repo, chart) = address.ok_or_else(|| local(folder, &dependency))?;
+            let (repo, name) = address.ok_or_else(|| local(chart, dependency))?;
             let (version, layout) = (&dependency.version, Layout::Packed);
-            let files =
-                Box::pin(self.files(draft.folder(), &repo, &chart, version, layout)).await?;
+            let files = Box::pin(self.files(folder, &repo, &name, version, layout)).await?;
             let files = files.into_iter();
             found.extend(files.map(|(name, data)| (format!("charts/{name}"), data)));
         }

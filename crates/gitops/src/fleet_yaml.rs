@@ -13,13 +13,16 @@ mod error;
 mod git_chart;
 mod glob;
 mod ignore;
+mod local_charts;
 mod origin;
 mod scan;
 mod tree;
 mod values;
 
 pub use bundle::BundleDraft;
-pub use charts::{Chart, Dependency, FetchedFiles, may_send_credential};
+pub use charts::{
+    Chart, Dependency, FetchedFiles, incomplete_charts, may_send_credential, missing_dependencies,
+};
 pub use document::{FleetYaml, FleetYamlError};
 pub use encoding::Compression;
 pub use error::ReadError;

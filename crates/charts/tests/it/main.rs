@@ -8,6 +8,7 @@
 )]
 
 mod archive;
+mod downloads;
 mod registries;
 mod repositories;
 mod site;

@@ -11,6 +11,7 @@ use super::document::FleetYaml;
 use super::encoding::{self, Compression};
 use super::error::ReadError;
 use super::ignore::Ignored;
+use super::local_charts;
 use super::origin::{Origin, Placement, bundle_target, targets_or_default};
 use super::scan::OPTIONS_FILES;
 use super::tree::{Limits, Tree, base_name, join};
@@ -27,6 +28,7 @@ pub struct BundleDraft {
     /// Files that are not in the bundle, because their content is in the options.
     excluded: BTreeSet<String>,
     charts: Vec<Chart>,
+    updates_dependencies: bool,
     compression: Compression,
 }
 
@@ -60,9 +62,11 @@ impl BundleDraft {
             wanted.extend(charts::remote(tree, folder, helm)?);
         }
         let excluded = excluded_files(&bundle, options_file);
-        let files = files(tree, folder, &excluded)?;
+        let mut files = files(tree, folder, &excluded)?;
         let helm = bundle.spec.options.helm.as_ref();
-        if helm.is_none_or(|helm| !helm.disable_dependency_update) {
+        let updates_dependencies = helm.is_none_or(|helm| !helm.disable_dependency_update);
+        if updates_dependencies {
+            local_charts::add(tree, folder, &mut files)?;
             wanted.extend(charts::dependencies(&files));
         }
         if files.is_empty() && wanted.is_empty() {
@@ -75,6 +79,7 @@ impl BundleDraft {
             files,
             excluded,
             charts: wanted.into_iter().collect(),
+            updates_dependencies,
             compression: Compression::Large,
         }))
     }
@@ -108,6 +113,12 @@ impl BundleDraft {
     #[must_use]
     pub fn charts(&self) -> &[Chart] {
         &self.charts
+    }
+
+    /// Reports whether the caller must also fetch the missing dependencies of fetched charts.
+    #[must_use]
+    pub const fn updates_dependencies(&self) -> bool {
+        self.updates_dependencies
     }
 
     /// Returns the dependencies that the chart in a folder of the bundle lacks.
@@ -308,7 +319,8 @@ fn excluded_files(bundle: &Bundle, options_file: &str) -> BTreeSet<String> {
     excluded
 }
 
-fn files(
+/// Returns the files below a folder, without hidden and ignored files.
+pub(super) fn files(
     tree: &Tree,
     folder: &str,
     excluded: &BTreeSet<String>,

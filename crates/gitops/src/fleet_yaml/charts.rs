@@ -1,9 +1,10 @@
 //! Charts that are not in the repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::fleet::HelmOptions;
 use regex::Regex;
+use semver::Version;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::ids::sha256_hex;
 use crate::yaml;
 
 /// File of a chart with its name, version and dependencies.
-const CHART_FILE: &str = "Chart.yaml";
+pub(super) const CHART_FILE: &str = "Chart.yaml";
 
 /// Files that a caller fetched, by path. The paths are relative to the chart's folder, and include the
 /// files of the chart's dependencies.
@@ -131,23 +132,28 @@ pub struct Dependency {
 
 /// Returns the charts in the files of a bundle whose dependencies are not complete.
 pub(super) fn dependencies(files: &BTreeMap<String, Vec<u8>>) -> Vec<Chart> {
+    let folders = incomplete_charts(files).into_iter();
+    folders
+        .map(|folder| Chart::Dependencies { folder })
+        .collect()
+}
+
+/// Returns the folders of charts whose dependencies are not complete.
+#[must_use]
+pub fn incomplete_charts(files: &FetchedFiles) -> Vec<String> {
     let charts = files
         .keys()
         .filter(|path| base_name(path) == CHART_FILE)
         .filter_map(|path| Some(path.strip_suffix(CHART_FILE)?.trim_end_matches('/')));
     charts
         .filter(|folder| !missing_dependencies(files, folder).is_empty())
-        .map(|folder| Chart::Dependencies {
-            folder: folder.to_owned(),
-        })
+        .map(str::to_owned)
         .collect()
 }
 
 /// Returns the dependencies of the chart in a folder that are not in the folder `charts`.
-pub(super) fn missing_dependencies(
-    files: &BTreeMap<String, Vec<u8>>,
-    folder: &str,
-) -> Vec<Dependency> {
+#[must_use]
+pub fn missing_dependencies(files: &FetchedFiles, folder: &str) -> Vec<Dependency> {
     let start = if folder.is_empty() {
         String::new()
     } else {
@@ -158,14 +164,56 @@ pub(super) fn missing_dependencies(
         .and_then(|data| yaml::object(std::str::from_utf8(data).ok()?).ok());
     let list = document.as_ref().and_then(|it| it.get("dependencies"));
     let list = list.and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(|it| Dependency::deserialize(it).ok())
+    let all: Vec<Dependency> = list
+        .filter_map(|it| Dependency::deserialize(it).ok())
         .filter(|dependency| !dependency.name.is_empty())
-        .filter(|dependency| {
-            let chart = format!("{start}charts/{}/", dependency.name);
-            let archive = format!("{start}charts/{}-", dependency.name);
-            !files
-                .keys()
-                .any(|path| path.starts_with(&chart) || path.starts_with(&archive))
-        })
-        .collect()
+        .collect();
+    let charts = format!("{start}charts/");
+    let present: Vec<(&str, &[u8])> = below(files, &charts).collect();
+    let is_missing = |dependency: &&Dependency| {
+        // With an alias, a chart can depend on two versions of one chart.
+        let others = all.iter().filter(|other| other.name == dependency.name);
+        let versions: BTreeSet<&str> = others.map(|other| &*other.version).collect();
+        let is_only = versions.len() == 1 || Version::parse(&dependency.version).is_err();
+        !present
+            .iter()
+            .any(|(path, data)| is_chart(path, data, dependency, is_only))
+    };
+    all.iter().filter(is_missing).cloned().collect()
+}
+
+/// Returns the files below a folder, with paths relative to the folder. `start` ends with `/`.
+fn below<'a>(files: &'a FetchedFiles, start: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    let files = files.range(start.to_owned()..);
+    files.map_while(move |(path, data)| Some((path.strip_prefix(start)?, data.as_slice())))
+}
+
+/// Reports whether a file below the folder `charts` belongs to a dependency. An archive has the name
+/// `NAME-VERSION.tgz`. If several versions are necessary, the version of the chart must be equal.
+fn is_chart(path: &str, data: &[u8], dependency: &Dependency, is_only: bool) -> bool {
+    if let Some((folder, file)) = path.split_once('/') {
+        if is_only && folder == dependency.name {
+            return true;
+        }
+        let field = |name| field(data, name);
+        return file == CHART_FILE
+            && field("name").as_ref() == Some(&dependency.name)
+            && (is_only || field("version").as_ref() == Some(&dependency.version));
+    }
+    let rest = path.strip_prefix(&*dependency.name);
+    let Some(version) = rest.and_then(|rest| rest.strip_prefix('-')) else {
+        return false;
+    };
+    if !is_only {
+        return version.strip_suffix(".tgz") == Some(&dependency.version);
+    }
+    // Another chart can have the name `NAME-OTHER`.
+    let version = version.strip_prefix('v').unwrap_or(version);
+    version.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Returns a text field of a `Chart.yaml`.
+pub(super) fn field(data: &[u8], name: &str) -> Option<String> {
+    let document = yaml::object(std::str::from_utf8(data).ok()?).ok()?;
+    Some(document.get(name)?.as_str()?.to_owned())
 }

@@ -57,6 +57,20 @@ pub enum ReadError {
         /// Path in `helm.chart`.
         chart: String,
     },
+    /// A dependency of a chart in the repository cannot be used.
+    #[error(
+        "the dependency {name} in the Chart.yaml of {folder:?}: the repository {repository:?} {reason}"
+    )]
+    LocalDependency {
+        /// Name of the dependency.
+        name: String,
+        /// Folder of the chart.
+        folder: String,
+        /// The repository, which begins with `file://`.
+        repository: String,
+        /// The reason, and the fix.
+        reason: String,
+    },
     /// A chart was not fetched.
     #[error("the chart files for {folder} were not fetched")]
     NotFetched {

@@ -226,6 +226,100 @@ fn missing_chart_and_missing_dependencies_are_reported() {
 }
 
 #[test]
+fn dependency_with_an_alias_is_missing_until_each_version_is_there() {
+    let chart = "dependencies: [{name: db, version: 1.0.0, alias: old, repository: https://r},\
+                 {name: db, version: 2.0.0, alias: new, repository: https://r}]";
+    let missing = |others: &[(&str, &str)]| {
+        let files = [[("Chart.yaml", chart)].as_slice(), others].concat();
+        let found = missing_dependencies(drafts(json!({}), &files).unwrap()[0].files(), "");
+        let versions = found.into_iter().map(|it| it.version);
+        versions.collect::<Vec<String>>()
+    };
+    assert_eq!(missing(&[]), ["1.0.0", "2.0.0"]);
+    assert_eq!(missing(&[("charts/db-1.0.0.tgz", "x")]), ["2.0.0"]);
+    assert_eq!(
+        missing(&[("charts/db-other-1.0.0.tgz", "x")]),
+        ["1.0.0", "2.0.0"]
+    );
+    let folder = ("charts/any/Chart.yaml", "{name: db, version: 2.0.0}");
+    assert_eq!(missing(&[folder]), ["1.0.0"]);
+}
+
+#[test]
+fn local_dependencies_are_copied_from_their_folders() {
+    let files = [
+        ("apps/web/fleet.yaml", "{}"),
+        (
+            "apps/web/Chart.yaml",
+            "dependencies: [{name: lib, repository: file://../../libs/lib},\
+             {name: lib, alias: again, repository: file://../../libs/lib},\
+             {name: db, repository: https://r}]",
+        ),
+        (
+            "libs/lib/Chart.yaml",
+            "{name: lib, dependencies: [{name: base, repository: 'file://../base/'}]}",
+        ),
+        ("libs/lib/templates/a.yaml", "a"),
+        ("libs/lib/.hidden", "a"),
+        ("libs/base/Chart.yaml", "name: base"),
+    ];
+    let draft = drafts(json!({ "paths": ["apps"] }), &files)
+        .unwrap()
+        .remove(0);
+    let paths: Vec<&str> = draft.files().keys().map(String::as_str).collect();
+    let expected = [
+        "Chart.yaml",
+        "charts/lib/Chart.yaml",
+        "charts/lib/charts/base/Chart.yaml",
+        "charts/lib/templates/a.yaml",
+    ];
+    assert_eq!(paths, expected);
+    let missing = draft.missing_dependencies("");
+    assert_eq!(
+        missing.iter().map(|it| &*it.name).collect::<Vec<_>>(),
+        ["db"]
+    );
+    let disabled = [(
+        "apps/web/fleet.yaml",
+        "helm: {disableDependencyUpdate: true}",
+    )];
+    let files = [&disabled, &files[1..]].concat();
+    let draft = drafts(json!({ "paths": ["apps"] }), &files)
+        .unwrap()
+        .remove(0);
+    assert_eq!((draft.files().len(), draft.charts().len()), (1, 0));
+}
+
+#[test]
+fn local_dependency_cannot_leave_the_repository_or_contain_itself() {
+    for (repository, reason) in [
+        ("file://../../../etc", "leads out of the repository"),
+        ("file:///etc", "relative"),
+        ("file://", "relative"),
+        ("file://../no", "no folder with a Chart.yaml"),
+        ("file://../other", "another name"),
+        ("file://.", "depends on itself"),
+        ("file://../a", "depends on itself"),
+    ] {
+        let text = |name| {
+            format!("{{name: {name}, dependencies: [{{name: b, repository: '{repository}'}}]}}")
+        };
+        let (own, other) = (
+            text("b"),
+            "{name: b, dependencies: [{name: b, repository: 'file://../x'}]}",
+        );
+        let files = [
+            ("x/fleet.yaml", "{}"),
+            ("x/Chart.yaml", &own),
+            ("a/Chart.yaml", other),
+            ("other/Chart.yaml", "name: c"),
+        ];
+        let error = error(json!({ "paths": ["x"] }), &files);
+        assert!(error.contains(reason), "{repository}: {error}");
+    }
+}
+
+#[test]
 fn credentials_are_sent_only_to_urls_that_match_from_the_start() {
     let sent = |regex, repo| may_send_credential(regex, repo, "chart").unwrap();
     assert!(!sent("", "https://a.example"));
