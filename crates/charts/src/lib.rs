@@ -9,6 +9,7 @@
 mod access;
 mod downloads;
 mod process;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,6 +20,9 @@ use tokio::sync::Semaphore;
 pub use access::{Access, AddressError, Credential, EntryError, address, dependency_address};
 pub use downloads::{BundleCharts, ChartSource, DownloadError, Downloads};
 pub use process::ProcessError;
+pub use settings::{
+    ChartAccess, InvalidSettings, Settings, SettingsError, SshKey, settings_by_path,
+};
 
 /// Settings of the processes.
 #[derive(Clone, Debug)]

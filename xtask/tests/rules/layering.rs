@@ -163,6 +163,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "drover-cli",
         &[
             "drover-api",
+            "drover-charts",
             "drover-entropy",
             "drover-gitops",
             "drover-tls",

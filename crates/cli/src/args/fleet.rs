@@ -65,6 +65,9 @@ pub struct FleetApply {
     /// The scan for folders.
     #[command(flatten)]
     pub scan: ScanFlags,
+    /// The credentials for charts outside of the folders.
+    #[command(flatten)]
+    pub charts: ChartFlags,
     /// Flags of Fleet that this command rejects.
     #[command(flatten)]
     pub rejected: RejectedFlags,
@@ -130,6 +133,38 @@ pub struct ScanFlags {
     pub driven_scan_separator: String,
 }
 
+/// The credentials and settings for Helm repositories and registries.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ChartFlags {
+    /// User name for Helm repositories and registries
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "HELM_USERNAME",
+        hide_env_values = true,
+        default_value = ""
+    )]
+    pub username: String,
+    /// File with the password for --username
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// PEM file with the certificate authorities of Helm repositories and registries
+    #[arg(long, value_name = "FILE")]
+    pub cacerts_file: Option<PathBuf>,
+    /// Regular expression for the addresses of the repositories that receive a credential
+    #[arg(long, value_name = "EXPRESSION", default_value = "")]
+    pub helm_repo_url_regex: String,
+    /// YAML file with credentials for paths, in the format of the Secret helmSecretNameForPaths
+    #[arg(long, value_name = "FILE")]
+    pub helm_credentials_by_path_file: Option<PathBuf>,
+    /// Use registries without TLS
+    #[arg(long)]
+    pub helm_basic_http: bool,
+    /// Accept each certificate of Helm repositories and registries
+    #[arg(long)]
+    pub helm_insecure_skip_tls: bool,
+}
+
 /// Flags of `fleet apply` that `drover fleet apply` does not support.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RejectedFlags {
@@ -153,35 +188,12 @@ pub struct RejectedFlags {
     bundle_creation_max_concurrency: Option<String>,
     /// Not supported
     #[arg(long, hide = true)]
-    username: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
-    password_file: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
-    cacerts_file: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
     ssh_privatekey_file: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
-    helm_repo_url_regex: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
-    helm_credentials_by_path_file: Option<String>,
-    /// Not supported
-    #[arg(long, hide = true)]
-    helm_basic_http: bool,
-    /// Not supported
-    #[arg(long, hide = true)]
-    helm_insecure_skip_tls: bool,
 }
 
 impl RejectedFlags {
     /// Returns the first rejected flag on the command line, and the advice for it.
     pub fn first(&self) -> Option<(&'static str, &'static str)> {
-        const CHARTS: &str = "the command does not download charts: copy the chart into the folder, \
-                              or use a GitRepo";
         let given = [
             (
                 self.file.is_some(),
@@ -213,29 +225,11 @@ impl RejectedFlags {
                 "--bundle-creation-max-concurrency",
                 "remove the flag",
             ),
-            (self.username.is_some(), "--username", CHARTS),
-            (self.password_file.is_some(), "--password-file", CHARTS),
-            (self.cacerts_file.is_some(), "--cacerts-file", CHARTS),
             (
                 self.ssh_privatekey_file.is_some(),
                 "--ssh-privatekey-file",
-                CHARTS,
-            ),
-            (
-                self.helm_repo_url_regex.is_some(),
-                "--helm-repo-url-regex",
-                CHARTS,
-            ),
-            (
-                self.helm_credentials_by_path_file.is_some(),
-                "--helm-credentials-by-path-file",
-                CHARTS,
-            ),
-            (self.helm_basic_http, "--helm-basic-http", CHARTS),
-            (
-                self.helm_insecure_skip_tls,
-                "--helm-insecure-skip-tls",
-                CHARTS,
+                "the command reads no charts from git repositories: copy the chart into the folder, or use \
+                 a GitRepo",
             ),
         ];
         let mut given = given.into_iter();

@@ -1,5 +1,6 @@
 //! Implements `drover fleet`.
 
+mod charts;
 mod commit;
 mod folder;
 mod hub;
@@ -9,7 +10,9 @@ use std::path::Path;
 
 use drover_api::fleet::labels::{COMMIT, REPO_NAME};
 use drover_api::fleet::{Bundle, BundlePath, CorrectDrift, GitRepo};
-use drover_gitops::fleet_yaml::{Compression, Limits, Placement, ReadError, Tree, read_folders};
+use drover_gitops::fleet_yaml::{
+    BundleDraft, Compression, Limits, Placement, ReadError, Tree, read_folders,
+};
 use drover_gitops::targeting::yaml_text;
 
 use self::folder::LocalFiles;
@@ -28,7 +31,8 @@ pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(
         path: ".".to_owned(),
         source,
     })?;
-    let bundles = bundles(apply, &root)?;
+    let program = charts::program();
+    let bundles = bundles(apply, &root, program.as_deref()).await?;
     if let Some(file) = &apply.output {
         return write(file, &yaml(&bundles)?);
     }
@@ -36,8 +40,37 @@ pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(
     hub::apply(&client, &apply.namespace, bundles).await
 }
 
-/// Reads the Bundles of the folders below `root`.
-fn bundles(args: &FleetApply, root: &Path) -> Result<Vec<Bundle>, Failure> {
+/// Returns the Bundles of the folders below `root`. `program` is the program that fetches charts.
+async fn bundles(
+    args: &FleetApply,
+    root: &Path,
+    program: Option<&Path>,
+) -> Result<Vec<Bundle>, Failure> {
+    let drafts = drafts(args, root)?;
+    let fetched = Box::pin(charts::fetch(&args.charts, &drafts, program)).await?;
+    let compression = if args.options.compress {
+        Compression::All
+    } else {
+        Compression::Large
+    };
+    let mut bundles = Vec::new();
+    for (draft, fetched) in drafts.into_iter().zip(fetched) {
+        if !draft.image_scans().is_empty() {
+            notice(&format!("Ignored the imageScans of {}.", draft.name()));
+        }
+        let draft = draft.compressed(compression);
+        let bundle = draft.finish(&fetched, &[]);
+        bundles.push(bundle.map_err(|error| other(&error))?);
+    }
+    Ok(bundles)
+}
+
+fn other(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Other(format!("cannot read the bundles: {error}"))
+}
+
+/// Reads the Bundles without the charts outside of their folders.
+fn drafts(args: &FleetApply, root: &Path) -> Result<Vec<BundleDraft>, Failure> {
     if let Some((flag, advice)) = args.rejected.first() {
         return Err(Failure::Usage(format!(
             "drover does not support the flag {flag} of Fleet; {advice}"
@@ -61,42 +94,15 @@ fn bundles(args: &FleetApply, root: &Path) -> Result<Vec<Bundle>, Failure> {
             local.add(path, "")?;
         }
     }
-    let other =
-        |error: &dyn std::fmt::Display| Failure::Other(format!("cannot read the bundles: {error}"));
     let (files, rejected) = local.into_files();
     let tree = Tree::new(files, &limits).map_err(|error| other(&error))?;
     let tree = tree.with_rejected(rejected);
-    let drafts = match read_folders(&options, &placement, &tree, &limits) {
-        Ok(drafts) => drafts,
-        Err(ReadError::NoBundles { paths }) => {
-            return Err(Failure::Other(format!(
-                "no files to deploy in the paths {paths:?}: correct PATH"
-            )));
-        }
-        Err(error) => return Err(other(&error)),
-    };
-    let compression = if args.options.compress {
-        Compression::All
-    } else {
-        Compression::Large
-    };
-    let mut bundles = Vec::new();
-    for draft in drafts {
-        if !draft.charts().is_empty() {
-            return Err(Failure::Other(format!(
-                "the bundle {} uses a chart outside of its folder, which this command does not \
-                 download: copy the chart into the folder, or use a GitRepo",
-                draft.name()
-            )));
-        }
-        if !draft.image_scans().is_empty() {
-            notice(&format!("Ignored the imageScans of {}.", draft.name()));
-        }
-        let draft = draft.compressed(compression);
-        let bundle = draft.finish(&BTreeMap::new(), &[]);
-        bundles.push(bundle.map_err(|error| other(&error))?);
+    match read_folders(&options, &placement, &tree, &limits) {
+        Err(ReadError::NoBundles { paths }) => Err(Failure::Other(format!(
+            "no files to deploy in the paths {paths:?}: correct PATH"
+        ))),
+        read => read.map_err(|error| other(&error)),
     }
-    Ok(bundles)
 }
 
 /// Returns the flags as the options of a GitRepo.

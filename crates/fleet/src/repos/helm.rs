@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::GitRepo;
-use drover_charts::{Access, ChartRequest, Credential, EntryError};
+use drover_charts::{
+    ChartAccess, ChartRequest, EntryError, InvalidSettings, Settings, SettingsError, SshKey,
+    settings_by_path,
+};
 use drover_git::{Auth, Source};
-use drover_gitops::fleet_yaml::{GitChart, PatternError, matches, may_send_credential};
+use drover_gitops::fleet_yaml::{GitChart, PatternError};
 use drover_hub::{HubError, call};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, ResourceExt as _};
-use secrecy::SecretString;
-use serde::Deserialize;
 use thiserror::Error;
 
 /// Entry of the Secret `spec.helmSecretNameForPaths`.
@@ -35,49 +34,23 @@ pub(crate) enum HelmError {
     #[error("spec.helmRepoURLRegex: {0}")]
     Regex(String),
     #[error("spec.helmSecretNameForPaths: {0}")]
-    Pattern(#[from] PatternError),
+    Pattern(PatternError),
     #[error("spec.caBundle: the value is not PEM text")]
     CaBundle,
 }
 
-/// The format of an entry in [`PATHS`], as in Fleet.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PathSettings {
-    username: String,
-    password: String,
-    /// PEM in base64.
-    ca_bundle: String,
-    insecure_skip_verify: bool,
-    #[serde(rename = "basicHTTP")]
-    basic_http: bool,
-    /// PEM in base64.
-    ssh_private_key: String,
-}
-
-/// The settings for the charts of a folder.
-#[derive(Clone, Debug, Default)]
-struct Settings {
-    access: Access,
-    ssh: Option<SshKey>,
-}
-
-/// The SSH key for charts in git repositories.
-#[derive(Clone, Debug)]
-struct SshKey {
-    private_key: SecretString,
-    /// Lines in the format of OpenSSH. Empty for the host keys of all repositories.
-    known_hosts: String,
+impl From<SettingsError> for HelmError {
+    fn from(error: SettingsError) -> Self {
+        match error {
+            SettingsError::Regex(reason) => Self::Regex(reason),
+            SettingsError::Pattern(error) => Self::Pattern(error),
+        }
+    }
 }
 
 /// The settings of a GitRepo for Helm repositories.
 #[derive(Debug)]
-pub(super) struct HelmAccess {
-    regex: String,
-    all: Settings,
-    /// Settings by path or pattern, in the order of the paths.
-    paths: BTreeMap<String, Settings>,
-}
+pub(super) struct HelmAccess(ChartAccess);
 
 impl HelmAccess {
     /// Reads the settings and Secrets of a GitRepo.
@@ -110,11 +83,11 @@ impl HelmAccess {
             let data = secret("spec.helmSecretName", name).await?;
             all = with_secret(all, name, &data)?;
         }
-        Ok(Self {
+        Ok(Self(ChartAccess {
             regex: spec.helm_repo_url_regex.clone(),
             all,
             paths,
-        })
+        }))
     }
 
     /// Returns the request for a chart of a bundle's folder.
@@ -125,27 +98,15 @@ impl HelmAccess {
         chart: &str,
         version: &str,
     ) -> Result<ChartRequest, HelmError> {
-        let settings = self.settings(folder)?;
-        let may_send = may_send_credential(&self.regex, repo, chart)
-            .map_err(|error| HelmError::Regex(error.to_string()))?;
-        let mut access = settings.access.clone();
-        access.credential = access.credential.filter(|_| may_send);
-        Ok(ChartRequest {
-            repo: repo.to_owned(),
-            chart: chart.to_owned(),
-            version: version.to_owned(),
-            access,
-            ..ChartRequest::default()
-        })
+        Ok(self.0.request(folder, repo, chart, version)?)
     }
 
     /// Returns the repository of a chart of a bundle's folder. A credential in the address has priority.
     pub(super) fn git_source(&self, folder: &str, chart: &GitChart) -> Result<Source, HelmError> {
-        let settings = self.settings(folder)?;
+        let settings = self.0.settings(folder)?;
         let mut may_send = false;
         for notation in chart.notations() {
-            may_send |= may_send_credential(&self.regex, &notation, "")
-                .map_err(|error| HelmError::Regex(error.to_string()))?;
+            may_send |= self.0.may_send(&notation, "")?;
         }
         let access = &settings.access;
         let mut source = Source::anonymous(chart.url());
@@ -172,23 +133,11 @@ impl HelmAccess {
     #[cfg(test)]
     pub(super) fn for_test(regex: &str, entries: &[(&str, &str)]) -> Self {
         let data = tests::data(entries);
-        Self {
+        Self(ChartAccess {
             regex: regex.to_owned(),
             all: with_secret(Settings::default(), "helm", &data).expect("the entries are complete"),
             paths: BTreeMap::new(),
-        }
-    }
-
-    fn settings(&self, folder: &str) -> Result<&Settings, HelmError> {
-        if let Some(found) = self.paths.get(folder) {
-            return Ok(found);
-        }
-        for (pattern, settings) in &self.paths {
-            if matches(pattern, folder)? {
-                return Ok(settings);
-            }
-        }
-        Ok(&self.all)
+        })
     }
 }
 
@@ -207,14 +156,7 @@ fn with_secret(
     };
     Ok(Settings {
         access: access.map_err(|EntryError(entry)| wrong(entry))?,
-        ssh: ssh_key(text("ssh-privatekey")?, text("known_hosts")?),
-    })
-}
-
-fn ssh_key(private_key: String, known_hosts: String) -> Option<SshKey> {
-    (!private_key.is_empty()).then(|| SshKey {
-        private_key: SecretString::from(private_key),
-        known_hosts,
+        ssh: SshKey::new(text("ssh-privatekey")?, text("known_hosts")?),
     })
 }
 
@@ -227,35 +169,7 @@ fn by_path(
     let wrong = || invalid("spec.helmSecretNameForPaths", name, PATHS);
     let bytes = data.get(PATHS).ok_or_else(wrong)?;
     let text = std::str::from_utf8(&bytes.0).map_err(|_| wrong())?;
-    // The error of the parser can contain a password.
-    let entries: BTreeMap<String, PathSettings> =
-        serde_saphyr::from_str(text).map_err(|_| wrong())?;
-    let settings = |(path, entry): (String, PathSettings)| {
-        let decoded = |text: &str| {
-            let bytes = STANDARD.decode(text).map_err(|_| wrong())?;
-            String::from_utf8(bytes).map_err(|_| wrong())
-        };
-        let authorities = decoded(&entry.ca_bundle)?;
-        let ssh = ssh_key(decoded(&entry.ssh_private_key)?, String::new());
-        let all = &all.access;
-        let is_complete = !entry.username.is_empty() && !entry.password.is_empty();
-        let credential = is_complete.then(|| Credential {
-            username: entry.username,
-            password: SecretString::from(entry.password),
-        });
-        let access = Access {
-            credential,
-            authorities: if authorities.is_empty() {
-                all.authorities.clone()
-            } else {
-                authorities
-            },
-            insecure_skip_tls_verify: all.insecure_skip_tls_verify || entry.insecure_skip_verify,
-            plain_http: entry.basic_http,
-        };
-        Ok((path.trim_matches('/').to_owned(), Settings { access, ssh }))
-    };
-    entries.into_iter().map(settings).collect()
+    settings_by_path(text, all).map_err(|InvalidSettings| wrong())
 }
 
 fn invalid(field: &'static str, name: &str, entry: &'static str) -> HelmError {
@@ -288,11 +202,11 @@ mod tests {
     fn credential_is_sent_only_to_repositories_that_match_the_expression() {
         let secret = data(&[("username", "u"), ("password", "p"), ("cacerts", "PEM")]);
         let all = with_secret(Settings::default(), "helm", &secret).unwrap();
-        let mut access = HelmAccess {
+        let mut access = HelmAccess(ChartAccess {
             regex: "https://charts\\.example/".to_owned(),
             all,
             paths: BTreeMap::new(),
-        };
+        });
         let found = username(&access, "a", "https://charts.example/x");
         assert_eq!(found.as_deref(), Some("u"));
         for other in [
@@ -303,9 +217,9 @@ mod tests {
             let request = access.request("a", other, "c", "").unwrap();
             assert_eq!(request.access.authorities, "PEM");
         }
-        access.regex.clear();
+        access.0.regex.clear();
         assert_eq!(username(&access, "a", "https://charts.example/x"), None);
-        access.regex = "(".to_owned();
+        access.0.regex = "(".to_owned();
         assert!(access.request("a", "r", "c", "").is_err());
     }
 
@@ -375,11 +289,11 @@ mod tests {
                     half: {username: half}\n\
                     key: {sshPrivateKey: a2V5}\n";
         let paths = by_path("s", &data(&[(PATHS, text)]), &Settings::default()).unwrap();
-        let access = HelmAccess {
+        let access = HelmAccess(ChartAccess {
             regex: ".*".to_owned(),
             all: Settings::default(),
             paths,
-        };
+        });
         for (folder, expected) in [
             ("apps/web", Some("web")),
             ("apps/db", Some("apps")),

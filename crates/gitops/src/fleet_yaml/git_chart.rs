@@ -36,10 +36,10 @@ pub struct GitChart {
 
 impl fmt::Debug for GitChart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GitChart")
-            .field("address", &self.address())
-            .field("folder", &self.folder)
-            .field("reference", &self.reference)
+        f.debug_tuple("GitChart")
+            .field(&self.address())
+            .field(&self.folder)
+            .field(&self.reference)
             .finish()
     }
 }

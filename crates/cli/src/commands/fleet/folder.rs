@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use drover_gitops::fleet_yaml::{FleetYaml, Limits, join};
+use drover_gitops::fleet_yaml::{FleetYaml, Limits, join, missing_dependencies};
 
 use crate::failure::Failure;
 
@@ -63,7 +63,35 @@ impl LocalFiles {
         for path in named {
             self.add_path(&path)?;
         }
-        Ok(())
+        self.add_local_charts()
+    }
+
+    /// Adds the charts that the dependencies of charts name with `file://`.
+    fn add_local_charts(&mut self) -> Result<(), Failure> {
+        let mut read = BTreeSet::new();
+        loop {
+            let charts = self.files.keys().filter_map(|path| {
+                let folder = path.strip_suffix("Chart.yaml")?.trim_end_matches('/');
+                (!read.contains(folder)).then(|| folder.to_owned())
+            });
+            let charts: Vec<String> = charts.collect();
+            if charts.is_empty() {
+                return Ok(());
+            }
+            for chart in charts {
+                let missing = missing_dependencies(&self.files, &chart);
+                let paths = missing
+                    .iter()
+                    .filter_map(|it| it.repository.strip_prefix("file://"));
+                // The reader of bundles reports paths that are not valid.
+                let paths = paths.filter_map(|path| join(&chart, path).ok());
+                let paths: Vec<String> = paths.collect();
+                read.insert(chart);
+                for path in paths {
+                    self.add_path(&path)?;
+                }
+            }
+        }
     }
 
     /// Returns the files, and the paths of symbolic links that were left out, with the reason.

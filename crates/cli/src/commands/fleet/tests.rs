@@ -32,7 +32,19 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn read(root: &Path, args: &[&str]) -> Result<Vec<Bundle>, String> {
-    bundles(&parsed(args), root).map_err(|error| error.text())
+    read_with(root, args, None)
+}
+
+fn read_with(root: &Path, args: &[&str], program: Option<&Path>) -> Result<Vec<Bundle>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let args = parsed(args);
+    let read = bundles(&args, root, program);
+    runtime
+        .unwrap()
+        .block_on(read)
+        .map_err(|error| error.text())
 }
 
 /// Returns the names of bundles with the names of their files.
@@ -137,10 +149,79 @@ fn paths_select_folders_and_driven_scans_select_options_files() {
         (&["s", "--driven-scan", "base:none.yaml"], "base/none.yaml"),
         (&["s", "-l", "fleet.cattle.io/repo-name=r"], "GitRepo"),
         (&["s", "-f", "x"], "does not support the flag --file"),
-        (&["s", "--username", "u"], "does not download charts"),
+        (&["s", "--ssh-privatekey-file", "k"], "git repositories"),
     ] {
         let error = read(local.path(), args).unwrap_err();
         assert!(error.contains(reason), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn local_dependency_of_a_chart_is_read_outside_of_the_path() {
+    let local = folder(&[
+        (
+            "a/Chart.yaml",
+            "dependencies: [{name: lib, repository: 'file://../libs/lib'}]",
+        ),
+        ("libs/lib/Chart.yaml", "name: lib"),
+        ("other/x.yaml", ""),
+    ]);
+    let found = read(local.path(), &["s", "a"]).unwrap();
+    let expected = vec!["Chart.yaml", "charts/lib/Chart.yaml"];
+    assert_eq!(names(&found), [("s-a", expected)]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn charts_outside_of_the_folder_need_drover_render_and_an_expression_for_credentials() {
+    let local = folder(&[
+        (
+            "a/fleet.yaml",
+            "helm: {repo: 'https://127.0.0.1:1', chart: c}",
+        ),
+        (
+            "b/fleet.yaml",
+            "helm: {chart: 'git::https://u:p@git.example/x.git//c'}",
+        ),
+        ("password", "secret"),
+        ("paths.yaml", "a: {username: u, password: secret"),
+    ]);
+    let error = read(local.path(), &["s", "a"]).unwrap_err();
+    assert!(
+        error.contains("s-a") && error.contains("drover-render"),
+        "{error}"
+    );
+    let file = |name: &str| local.path().join(name).to_str().unwrap().to_owned();
+    let (password, paths) = (file("password"), file("paths.yaml"));
+    let program = Path::new("/no/drover-render");
+    for (args, reason) in [
+        (&["s", "a"][..], "cannot start /no/drover-render"),
+        (&["s", "b"], "https://git.example/x.git is a git repository"),
+        (&["s", "a", "--username", "u"], "needs --password-file"),
+        (
+            &["s", "a", "--password-file", &password],
+            "needs --username",
+        ),
+        (
+            &["s", "a", "--username", "u", "--password-file", &password],
+            "--helm-repo-url-regex",
+        ),
+        (
+            &["s", "a", "--helm-credentials-by-path-file", &paths],
+            "is not valid",
+        ),
+        (
+            &["s", "a", "--cacerts-file", "/no/file"],
+            "cannot read /no/file",
+        ),
+        (
+            &["s", "a", "--helm-repo-url-regex", "("],
+            "--helm-repo-url-regex",
+        ),
+    ] {
+        let error = read_with(local.path(), args, Some(program)).unwrap_err();
+        assert!(error.contains(reason), "{args:?}: {error}");
+        assert!(!error.contains("secret"), "{error}");
     }
 }
 
