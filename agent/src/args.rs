@@ -25,6 +25,13 @@ pub struct Args {
     /// Open no tunnel to the server, and only deploy bundles
     #[arg(long, env = "DROVER_AGENT_NO_TUNNEL", conflicts_with = "no_gitops")]
     pub no_tunnel: bool,
+    /// Register at a hub as Fleet's agent does, instead of connecting to a Drover server
+    ///
+    /// The Secret "fleet-agent-bootstrap" in the agent's namespace contains the values of a
+    /// ClusterRegistrationToken of the group fleet.cattle.io. The ConfigMap "fleet-agent" can contain
+    /// the client ID and the labels of the cluster. The agent has no tunnel in this mode.
+    #[arg(long, env = "DROVER_AGENT_FLEET_HUB", conflicts_with = "no_gitops")]
+    pub fleet_hub: bool,
     /// Do not deploy bundles in this cluster
     #[arg(long, env = "DROVER_AGENT_NO_GITOPS")]
     pub no_gitops: bool,

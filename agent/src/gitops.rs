@@ -18,8 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_agent_link::hub::{HubAccess, HubPlace};
-use drover_agent_link::registration::Store;
+use drover_agent_link::hub::HubPlace;
 use drover_api::fleet::BundleDeployment;
 use drover_charts::Charts;
 use drover_deploy::cluster::Cluster;
@@ -44,6 +43,7 @@ use self::reconcile::Reconcile;
 pub(crate) use self::stale::DEFAULT_DELAY;
 use self::stale::Removal;
 use self::windows::Windows;
+use crate::hub::HubSource;
 
 /// Maximum number of bundles that the agent deploys at the same time.
 const CONCURRENCY: usize = 4;
@@ -85,7 +85,7 @@ impl std::fmt::Debug for GitopsOptions {
 
 /// The deployment of bundles by one replica of the agent.
 pub(crate) struct Gitops {
-    hub: HubAccess<Store>,
+    hub: HubSource,
     lease: Lease,
     deployer: Arc<Deployer>,
     charts: Arc<Charts>,
@@ -105,11 +105,7 @@ impl std::fmt::Debug for Gitops {
 
 impl Gitops {
     /// Creates the deployment of bundles.
-    pub(crate) fn new(
-        options: GitopsOptions,
-        hub: HubAccess<Store>,
-        shutdown: CancellationToken,
-    ) -> Self {
+    pub(crate) fn new(options: GitopsOptions, hub: HubSource, shutdown: CancellationToken) -> Self {
         let cluster = Cluster::new(fault::counting(options.deployer));
         let charts = charts::fetcher(options.renderer.clone());
         let renderer = Renderer::new(RendererSettings::new(options.renderer));
@@ -135,6 +131,7 @@ impl Gitops {
     pub(crate) async fn run(&self) {
         let running = async {
             loop {
+                self.hub.stand_by();
                 let term = self.lease.acquire().await;
                 let session = Box::pin(self.deploy_until_lost());
                 tokio::select! {

@@ -3,6 +3,8 @@
 
 pub mod args;
 mod endorse;
+mod fleet_hub;
 mod gitops;
+mod hub;
 pub mod status;
 pub mod wire;

@@ -7,16 +7,20 @@ use std::time::Duration;
 use drover_agent_link::connection::Connection;
 use drover_agent_link::hub::HubAccess;
 use drover_agent_link::lanes::lane_client;
-use drover_agent_link::lanes::tokens::Account;
+use drover_agent_link::lanes::tokens::{Account, LaneTokens};
 use drover_agent_link::program::{self, StartError};
 use drover_agent_link::registration::Store;
+use drover_agent_link::server::Proxy;
+use drover_agent_link::status::StatusPublisher;
 use drover_agent_link::upstream::Upstream;
 use drover_api::agent::Lane;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
 use crate::endorse::{Endorser, ReportLane};
+use crate::fleet_hub::{FleetHub, FleetHubOptions};
 use crate::gitops::{DEFAULT_DELAY, Gitops, GitopsOptions};
+use crate::hub::HubSource;
 use crate::status::StatusWriter;
 
 /// Runs the program until SIGTERM or SIGINT.
@@ -29,6 +33,16 @@ async fn run(args: &Args) -> Result<(), StartError> {
     let config = program::cluster(program).await?;
     let shutdown = CancellationToken::new();
     let name = program::replica_name(program);
+    if args.fleet_hub {
+        let (namespace, stop) = (&program.namespace, shutdown.clone());
+        let mut replica = assemble_fleet(&config, namespace, name, args.renderer(), stop)?;
+        replica.removal_delay = Duration::from_secs(args.removal_delay);
+        replica.proxy = program::proxy(program);
+        if let Some(address) = program.health_listen {
+            program::serve_probes(address, replica.published.subscribe()).await?;
+        }
+        return program::until_signal(replica.run(), &shutdown).await;
+    }
     let renderer = (!args.no_gitops).then(|| args.renderer());
     let mut replica = assemble(
         &config,
@@ -98,9 +112,83 @@ impl Replica {
         };
         let (source, proxy) = (self.connection.source, self.connection.proxy.clone());
         let hub = HubAccess::new(self.store.clone(), source, proxy);
+        let hub = HubSource::Drover(hub);
         let gitops = Gitops::new(options, hub, self.connection.shutdown.clone());
         Box::pin(gitops.run()).await;
     }
+}
+
+/// One replica of an agent that registers at a hub as Fleet's agent does.
+#[derive(Debug)]
+pub struct FleetReplica {
+    /// Time between the first list of the hub's bundle deployments and the removal of releases without a
+    /// bundle deployment.
+    pub removal_delay: Duration,
+    /// HTTP proxy between the cluster and the hub.
+    pub proxy: Option<Proxy>,
+    /// The state of the access to the hub.
+    pub published: StatusPublisher,
+    /// Cancelled at the shutdown.
+    pub shutdown: CancellationToken,
+    status: StatusWriter,
+    gitops: GitopsOptions,
+}
+
+impl FleetReplica {
+    /// Deploys the bundles of the hub until the shutdown, and writes the state to the cluster.
+    pub async fn run(&self) {
+        let mut gitops = self.gitops.clone();
+        gitops.removal_delay = self.removal_delay;
+        let hub = FleetHub::new(FleetHubOptions {
+            own: gitops.own.clone(),
+            deployer: gitops.deployer.clone(),
+            namespace: gitops.namespace.clone(),
+            source: None,
+            proxy: self.proxy.clone(),
+            status: self.published.clone(),
+        });
+        let stopped = CancellationToken::new();
+        let written = self.status.run(hub.status(), stopped.clone());
+        let gitops = Gitops::new(
+            gitops,
+            HubSource::Fleet(Box::new(hub)),
+            self.shutdown.clone(),
+        );
+        let deployed = async {
+            Box::pin(gitops.run()).await;
+            stopped.cancel();
+        };
+        tokio::join!(written, deployed);
+    }
+}
+
+/// Creates a replica that registers at a hub as Fleet's agent does. `renderer` is the program that renders
+/// charts.
+pub fn assemble_fleet(
+    config: &kube::Config,
+    namespace: &str,
+    name: String,
+    renderer: PathBuf,
+    shutdown: CancellationToken,
+) -> Result<FleetReplica, StartError> {
+    let (upstream, own) = program::clients(config)?;
+    let tokens = Arc::new(LaneTokens::new(own.clone(), namespace));
+    let deployer = lane_client(&upstream, &tokens, Account::Deployer, namespace);
+    Ok(FleetReplica {
+        removal_delay: DEFAULT_DELAY,
+        proxy: None,
+        published: StatusPublisher::default(),
+        shutdown,
+        status: StatusWriter::new(own.clone(), namespace, &name),
+        gitops: GitopsOptions {
+            own,
+            deployer,
+            namespace: namespace.to_owned(),
+            replica: name,
+            renderer,
+            removal_delay: DEFAULT_DELAY,
+        },
+    })
 }
 
 /// Creates a replica of the agent. The replica serves the cluster to which `config` connects.

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod gate;
+mod imports;
 mod modules;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ pub use drover_hub::connect::HubOptions;
 use crate::memory::MemoryPlan;
 use drover_audit::OpenAuditError;
 use drover_charts::ChartSettings;
+use drover_fleet::Loopback;
 use drover_git::FetcherSettings;
 use drover_http_edge::listen;
 use drover_http_edge::listen::{Limits, Proxies, address, files};
@@ -59,6 +61,8 @@ pub struct ServerOptions {
     pub git: FetcherSettings,
     /// Settings of the processes that fetch charts.
     pub charts: ChartSettings,
+    /// Whether API servers of imported clusters can be on this machine. Only tests permit this.
+    pub import_loopback: Loopback,
     /// Address to listen on.
     pub listen: SocketAddr,
     /// The proxies that are trusted to set the client address.

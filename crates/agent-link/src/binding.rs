@@ -87,11 +87,16 @@ impl ServerBinding {
 
     /// Returns the host and the port, for messages and the `Host` header.
     pub fn authority(&self) -> String {
-        if self.host.contains(':') {
-            format!("[{}]:{}", self.host, self.port)
-        } else {
-            format!("{}:{}", self.host, self.port)
-        }
+        authority(&self.host, self.port)
+    }
+}
+
+/// Returns a host without brackets and a port as the authority of a URL.
+pub(crate) fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     }
 }
 

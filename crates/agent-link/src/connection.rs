@@ -263,7 +263,7 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
     /// Reads the binding, and creates a client of the server.
     async fn server(&self) -> Result<(Arc<ServerBinding>, Server), ConnectError> {
         let binding = Arc::new(self.keys.enrollment.binding().await?);
-        let server = Server::new(Arc::clone(&binding))?
+        let server = Server::new(&binding)?
             .dialled_from(self.source)
             .dialled_through(self.proxy.clone());
         Ok((binding, server))
@@ -380,7 +380,7 @@ impl<E: Enrollment + std::fmt::Debug + 'static> Connection<E> {
             node: member.node.clone(),
             signature: member.key.sign(&message),
         };
-        let authority = server.binding().authority();
+        let authority = server.authority();
         let request = self.connect_request(&authority, &proof)?;
         let stream = server.dial().await?;
         let dialed = ws::dial(stream, request, DialOptions::default())

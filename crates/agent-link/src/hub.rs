@@ -17,6 +17,7 @@
 
 mod client;
 mod connector;
+mod direct;
 mod error;
 mod session;
 mod token;
@@ -30,6 +31,7 @@ use tokio::sync::watch;
 
 use crate::enrollment::Enrollment;
 use crate::server::Proxy;
+pub use direct::DirectHub;
 pub use error::{HubAccessError, HubRequestError, HubTokenError};
 use session::Sessions;
 

@@ -3,9 +3,12 @@
 
 mod args;
 
+use std::net::SocketAddr;
+
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -17,6 +20,7 @@ use crate::enrollment::Enrollment;
 use crate::memory::TunnelMemory;
 use crate::probes::Probes;
 use crate::server::Proxy;
+use crate::status::ConnectionStatus;
 use crate::upstream::{Upstream, UpstreamError};
 pub use args::ProgramArgs;
 
@@ -144,14 +148,26 @@ pub async fn configure<E: Enrollment>(
 ) -> Result<(), StartError> {
     let limit = MemoryLimit::new(args.memory_limit.map(MemorySize::bytes));
     connection.memory = Some(TunnelMemory::new(limit));
-    connection.proxy = args
-        .https_proxy
-        .as_ref()
-        .map(|url| Proxy::new(url, args.no_proxy.as_deref()));
+    connection.proxy = proxy(args);
     if let Some(address) = args.health_listen {
-        let probes = Probes::bind(address, connection.status.subscribe()).await;
-        tokio::spawn(probes.map_err(StartError::Health)?.serve());
+        serve_probes(address, connection.status.subscribe()).await?;
     }
+    Ok(())
+}
+
+/// Returns the HTTP proxy in the arguments.
+pub fn proxy(args: &ProgramArgs) -> Option<Proxy> {
+    let url = args.https_proxy.as_ref()?;
+    Some(Proxy::new(url, args.no_proxy.as_deref()))
+}
+
+/// Serves the probes of the kubelet with the state of a connection.
+pub async fn serve_probes(
+    address: SocketAddr,
+    status: watch::Receiver<ConnectionStatus>,
+) -> Result<(), StartError> {
+    let probes = Probes::bind(address, status).await;
+    tokio::spawn(probes.map_err(StartError::Health)?.serve());
     Ok(())
 }
 

@@ -8,19 +8,20 @@ mod proxy;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{InvalidDnsNameError, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 
-use crate::binding::{BindingError, ServerBinding};
+use crate::binding::{BindingError, ServerBinding, authority};
 
 pub use call::CallError;
 pub use dial::{ClockSkew, DialError};
 pub use proxy::{Proxy, ProxyError, ProxyUrl, ProxyUrlError};
 
-/// A client of the server whose address is in the binding.
+/// A client of the server.
 #[derive(Clone)]
 pub struct Server {
-    binding: Arc<ServerBinding>,
+    host: Arc<str>,
+    port: u16,
     name: ServerName<'static>,
     tls: Arc<ClientConfig>,
     source: Option<IpAddr>,
@@ -31,27 +32,37 @@ pub struct Server {
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
-            .field("authority", &self.binding.authority())
+            .field("authority", &self.authority())
             .finish_non_exhaustive()
     }
 }
 
 impl Server {
     /// Creates a client that trusts only the CA certificates of the binding.
-    pub fn new(binding: Arc<ServerBinding>) -> Result<Self, BindingError> {
-        let mut roots = rustls::RootCertStore::empty();
+    pub fn new(binding: &ServerBinding) -> Result<Self, BindingError> {
+        let mut roots = RootCertStore::empty();
         for root in &binding.roots {
             roots.add(root.clone()).map_err(BindingError::Root)?;
         }
-        let name = ServerName::try_from(binding.host.clone())
-            .map_err(|_| BindingError::Url(binding.host.clone()))?;
+        Self::at(&binding.host, binding.port, roots)
+            .map_err(|_| BindingError::Url(binding.host.clone()))
+    }
+
+    /// Creates a client of a server without a binding. `host` has no brackets.
+    ///
+    /// # Errors
+    ///
+    /// The host is neither a DNS name nor an IP address.
+    pub fn at(host: &str, port: u16, roots: RootCertStore) -> Result<Self, InvalidDnsNameError> {
+        let name = ServerName::try_from(host.to_owned())?;
         let mut tls = ClientConfig::builder()
             .with_root_certificates(roots)
             .with_no_client_auth();
         // The tunnel opens with an HTTP/1.1 upgrade.
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
-            binding,
+            host: Arc::from(host),
+            port,
             name,
             tls: Arc::new(tls),
             source: None,
@@ -86,8 +97,8 @@ impl Server {
         self
     }
 
-    /// Returns the binding of the server.
-    pub fn binding(&self) -> &ServerBinding {
-        &self.binding
+    /// Returns the host and the port, for messages and the `Host` header.
+    pub fn authority(&self) -> String {
+        authority(&self.host, self.port)
     }
 }

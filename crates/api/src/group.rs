@@ -15,6 +15,11 @@ pub const DEPLOYER_ACCOUNT: &str = "drover-deployer";
 pub const DEPLOYER_LEASE: &str = "drover-agent-deployer";
 /// Name of the Secret in the agent's namespace with the key that signs release records.
 pub const RELEASE_KEY_SECRET: &str = "drover-agent-release-key";
+/// Name of the ConfigMap with the client ID and the labels of a cluster whose agent registers at a hub as
+/// Fleet's agent does, and of the Secret with the credential for that hub.
+pub const FLEET_AGENT: &str = "fleet-agent";
+/// Name of the Secret with the registration token for a hub with Fleet's registration.
+pub const FLEET_BOOTSTRAP_SECRET: &str = "fleet-agent-bootstrap";
 /// Namespace of the node agents in a managed cluster. The namespace is separate from the agent's
 /// namespace, because the pods of node agents use the network of their nodes.
 pub const NODE_AGENT_NAMESPACE: &str = "drover-node-agent";

@@ -1,7 +1,8 @@
 //! The hub side of GitOps: controllers of Fleet's kinds.
 //!
 //! *Owns* the Fleet Cluster, namespace and hub rights of each Cluster, and the Bundles, BundleDeployments
-//! and Contents that follow from GitRepos. *Never* sends a request to a cluster: agents pull from the hub.
+//! and Contents that follow from GitRepos. Agents pull from the hub. *Never* sends a request to a cluster,
+//! except for the import of a cluster with a kubeconfig, which installs an agent.
 
 mod bundles;
 mod clusters;
@@ -47,7 +48,9 @@ use self::schedules::Schedules;
 use self::webhooks::Webhooks;
 use self::world::World;
 
+pub use drover_kubeconfig::Loopback;
 pub use mirror::Key;
+pub use registration::{AgentManifest, AgentValues, ImportOptions};
 
 /// Interval between two collections of unused repositories in the cache.
 const GIT_CACHE_CHECK: Duration = Duration::from_mins(1);
@@ -74,6 +77,7 @@ pub struct Gitops {
     states: RepoStates,
     repos: Trigger<Key>,
     address: HubAddress,
+    import: ImportOptions,
 }
 
 impl std::fmt::Debug for Gitops {
@@ -147,6 +151,7 @@ impl Gitops {
         charts: Charts,
         settings: Settings,
         trust: Option<Arc<str>>,
+        import: ImportOptions,
     ) -> Self {
         let repos = runtime.trigger(Options {
             concurrency: CONCURRENCY,
@@ -164,6 +169,7 @@ impl Gitops {
             states: RepoStates::default(),
             repos,
             address: HubAddress { settings, trust },
+            import,
         }
     }
 
@@ -216,6 +222,7 @@ impl Gitops {
             world: world.clone(),
             rights: rights.clone(),
             address: self.address.clone(),
+            import: self.import.clone(),
         };
         let (repos, clusters, groups) = (world.clone(), world.clone(), world.clone());
         let (helm_ops, helm_op_polls) = self.helm_ops();

@@ -1,4 +1,5 @@
-//! Registration of clusters with Fleet's own agent.
+//! Registration of clusters with Fleet's own agent, or with Drover's agent in the same way, and the import of
+//! clusters with a kubeconfig.
 //!
 //! A ClusterRegistrationToken gives its holder a service account that may create ClusterRegistrations.
 //! A granted ClusterRegistration gives the agent a service account in the namespace of its cluster.
@@ -7,21 +8,26 @@ mod cleanup;
 mod credentials;
 mod decide;
 mod events;
+mod import;
 mod removal;
 mod requests;
 mod tokens;
 mod values;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use drover_api::fleet::FleetCluster;
 use drover_hub::HubError;
 use drover_hub::settings::Settings;
-use drover_reconcile::{Controller, Options, Runtime, Trigger};
+use drover_reconcile::{Backoff, Controller, Options, Runtime, Trigger};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, Resource, ResourceExt as _};
 
 use self::cleanup::Cleanup;
+pub use self::import::{AgentManifest, AgentValues, ImportOptions};
+use self::import::{Import, ImportState};
 use self::removal::Removal;
 use self::requests::Requests;
 use self::tokens::Tokens;
@@ -39,6 +45,9 @@ const GRANTED: &str = "management.drover.dev/granted-registration";
 /// Annotation of a Fleet Cluster with the name of the ClusterRegistration that an administrator
 /// approves.
 const APPROVE: &str = "management.drover.dev/approve-registration";
+/// Annotation of a Fleet Cluster with the UID of the registration token of its import. Requests with this
+/// token need no approval.
+const IMPORT_TOKEN: &str = "management.drover.dev/import-token";
 /// Annotation with the UID of the ClusterRegistration of an object.
 const REQUEST_UID: &str = "management.drover.dev/registration-uid";
 /// Annotation of Secrets with a token that stays valid until the Secret or its account is deleted.
@@ -49,6 +58,11 @@ const CREDENTIAL: &str = "management.drover.dev/fleet-credential";
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation of a token Secret with the name of its service account.
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
+
+/// Maximum number of concurrent imports.
+const IMPORTS: usize = 8;
+/// Timeout of an import. Each of its requests has a shorter timeout.
+const IMPORT_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The address of the hub for agents.
 #[derive(Clone, Debug)]
@@ -71,6 +85,7 @@ pub(crate) struct Registration {
     pub(crate) world: World,
     pub(crate) rights: Rights,
     pub(crate) address: HubAddress,
+    pub(crate) import: ImportOptions,
 }
 
 impl Registration {
@@ -81,6 +96,7 @@ impl Registration {
             world,
             rights,
             address,
+            import: options,
         } = self;
         let trigger = |name| {
             runtime.trigger(Options {
@@ -91,8 +107,21 @@ impl Registration {
         let (tokens, requests) = (trigger("fleet-tokens"), trigger("fleet-registrations"));
         let removal = trigger("fleet-cluster-removal");
         connect(&world, &tokens, &requests, &removal);
-        let starts = [world.clone(), world.clone(), world.clone()];
-        let [token_keys, request_keys, cluster_keys] = starts;
+        let imports = runtime.trigger(Options {
+            concurrency: IMPORTS,
+            timeout: Some(IMPORT_TIMEOUT),
+            backoff: Backoff::new(Duration::from_secs(15), Duration::from_mins(10)),
+            ..Options::new("fleet-imports")
+        });
+        connect_imports(&world, &imports);
+        let import = Import {
+            client: client.clone(),
+            world: world.clone(),
+            address: address.clone(),
+            options,
+        };
+        let starts = [world.clone(), world.clone(), world.clone(), world.clone()];
+        let [token_keys, request_keys, cluster_keys, import_keys] = starts;
         let controller = Requests {
             client: client.clone(),
             world: world.clone(),
@@ -125,6 +154,10 @@ impl Registration {
                 )
                 .at_start(move || keys(&cluster_keys.clusters.all()))
             ),
+            runtime.run(
+                Controller::new(imports, import)
+                    .at_start(move || keys(&import_keys.clusters.all()))
+            ),
             runtime.run_single(Options::new("fleet-credentials"), Cleanup { client }, []),
         );
     }
@@ -143,12 +176,26 @@ fn connect(world: &World, tokens: &Trigger<Key>, requests: &Trigger<Key>, remova
     let (enqueue, approved) = (removal.clone(), requests.clone());
     world.clusters.listen(move |change| {
         let Some(cluster) = &change.after else { return };
-        let is_import = !cluster.spec.kube_config_secret.is_empty();
-        if is_import || cluster.metadata.deletion_timestamp.is_some() {
+        if cluster.metadata.deletion_timestamp.is_some() {
             enqueue.enqueue(change.key.clone());
         }
         if let Some(request) = cluster.annotations().get(APPROVE) {
             approved.enqueue(Key::new(&change.key.namespace, request));
+        }
+    });
+}
+
+/// Enqueues Fleet Clusters with a kubeconfig.
+fn connect_imports(world: &World, imports: &Trigger<Key>) {
+    let enqueue = imports.clone();
+    world.clusters.listen(move |change| {
+        let state = |cluster: &Option<Arc<FleetCluster>>| {
+            let imported = cluster.as_ref().filter(|it| import::is_import(it));
+            imported.map(|cluster| ImportState::of(cluster))
+        };
+        let after = state(&change.after);
+        if after.is_some() && after != state(&change.before) {
+            enqueue.enqueue(change.key.clone());
         }
     });
 }

@@ -18,6 +18,10 @@ const SOON: Duration = Duration::from_mins(1);
 const EXEMPTIONS: Exemptions = Exemptions {
     not_limited_by_namespace: &[
         (
+            "create fleet.cattle.io/clusterregistrationtokens everywhere",
+            "users create objects of Fleet in any namespace",
+        ),
+        (
             "create fleet.cattle.io/clusters everywhere",
             "users create objects of Fleet in any namespace",
         ),
@@ -75,6 +79,14 @@ const EXEMPTIONS: Exemptions = Exemptions {
         ),
     ],
     not_audited: &[
+        (
+            "create fleet.cattle.io/clusterregistrationtokens everywhere",
+            "used for the import of clusters with a kubeconfig",
+        ),
+        (
+            "get fleet.cattle.io/clusterregistrationtokens everywhere",
+            "used for the import of clusters with a kubeconfig",
+        ),
         (
             "delete fleet.cattle.io/clusterregistrationtokens everywhere",
             "used for Fleet's own agents and for bundles of repositories",

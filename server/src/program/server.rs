@@ -23,6 +23,7 @@ use drover_identity::{PasswordLogins, Passwords, administrators};
 
 use crate::wire;
 use drover_charts::ChartSettings;
+use drover_fleet::Loopback;
 use drover_git::FetcherSettings;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 use std::path::PathBuf;
@@ -71,6 +72,7 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
         charts: chart_options(&git),
         git,
         demo,
+        import_loopback: Loopback::Forbidden,
         listen: options.listen,
         proxies: Proxies {
             forwarded_for: TrustedProxies::new(&options.trusted_proxies),

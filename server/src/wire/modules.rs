@@ -6,6 +6,7 @@ use axum::{Extension, Router, middleware};
 
 use super::certificate::Certificate;
 use super::gate::{Gate, Hsts};
+use super::imports;
 use super::{Base, ServerOptions, StartError};
 use crate::demo;
 use crate::ui;
@@ -16,7 +17,7 @@ use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{Audit, Destination, audited};
 use drover_charts::Charts;
 use drover_controllers::{Controllers, run_hub_access};
-use drover_fleet::Gitops;
+use drover_fleet::{Gitops, ImportOptions};
 use drover_git::Fetcher;
 use drover_git_hosting::{GitHosting, Repositories};
 use drover_http_edge::status::Status;
@@ -190,7 +191,12 @@ fn gitops(base: &Base, options: &ServerOptions, trust: Option<Arc<str>>) -> Rout
     let fetcher = Fetcher::new(options.git.clone());
     let charts = Charts::new(options.charts.clone());
     let (hub, runtime) = (base.hub.clone(), base.runtime.clone());
-    let gitops = Gitops::new(hub, runtime, fetcher, charts, base.settings.clone(), trust);
+    let settings = base.settings.clone();
+    let import = ImportOptions {
+        manifest: imports::manifest(settings.clone()),
+        loopback: options.import_loopback,
+    };
+    let gitops = Gitops::new(hub, runtime, fetcher, charts, settings, trust, import);
     let webhooks = drover_fleet::webhooks::router(gitops.webhooks());
     base.spawn(gitops.run());
     webhooks

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use drover_access::proof::PublicKey;
-use drover_agent_gateway::registration::manifest::Manifest;
+use drover_agent_gateway::registration::manifest::{FleetManifest, Manifest, PodOptions};
 use drover_api::ids::ClusterUid;
 use drover_e2e::{CommandLine, Tool};
 use secrecy::ExposeSecret as _;
@@ -126,4 +126,39 @@ async fn agent_chart_can_omit_node_agents_and_their_priority_class() {
         daemon_sets(&rendered(&values, "default").await),
         [Value::Null; 0]
     );
+}
+
+#[tokio::test]
+async fn agent_chart_with_fleets_registration_renders_the_objects_of_the_imported_manifest() {
+    let values = json!({
+        "apiServerURL": "https://hub.example/k8s/clusters/local", "apiServerCA": "-----BEGIN\nMAA=\n",
+        "clusterNamespace": "fleet-default", "token": "secretsecret", "tokenName": "edge",
+        "systemRegistrationNamespace": "cattle-fleet-clusters-system",
+        "fleet": { "enabled": true, "clientID": "c1", "labels": { "env": "prod" } },
+        "image": { "name": "drover-agent:0.1.0", "pullPolicy": "IfNotPresent" },
+    });
+    let entry = |key: &str| (key.to_owned(), values[key].as_str().unwrap().to_owned());
+    let entries = [
+        "apiServerURL",
+        "apiServerCA",
+        "clusterNamespace",
+        "tokenName",
+        "systemRegistrationNamespace",
+    ];
+    let manifest = FleetManifest {
+        image: "drover-agent:0.1.0".to_owned(),
+        image_pull_policy: "IfNotPresent".to_owned(),
+        pod: PodOptions::default(),
+        client_id: "c1".to_owned(),
+        labels: [("env".to_owned(), "prod".to_owned())].into(),
+        bootstrap: entries.map(entry).into(),
+        token: "secretsecret".into(),
+    };
+    let key = |object: &Value| {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        (text(&object["kind"]), text(&object["metadata"]["name"]))
+    };
+    let objects = manifest.objects().unwrap().into_iter();
+    let expected: Objects = objects.map(|object| (key(&object), object)).collect();
+    assert_eq!(rendered(&values, "default").await, expected);
 }

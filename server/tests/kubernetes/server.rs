@@ -68,6 +68,8 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
             Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render"),
             hub.folder().join("charts"),
         ),
+        // The clusters of the tests listen on loopback addresses.
+        import_loopback: drover_fleet::Loopback::Permitted,
         listen: "127.0.0.1:0".parse().unwrap(),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,

@@ -24,6 +24,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("drover-fuzz-corpus", &[]),
     ("drover-git", &[]),
     ("drover-gitops", &["drover-api"]),
+    ("drover-kubeconfig", &[]),
     ("drover-tls", &[]),
     ("drover-telemetry", &["drover-access", "drover-tls"]),
     (
@@ -199,6 +200,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-gotemplate",
             "drover-http-edge",
             "drover-hub",
+            "drover-kubeconfig",
             "drover-reconcile",
             "drover-webhooks",
         ],
@@ -210,7 +212,9 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-agent-link",
             "drover-charts",
             "drover-deploy",
+            "drover-entropy",
             "drover-gitops",
+            "drover-kubeconfig",
             "drover-reconcile",
             "drover-tunnel",
             "drover-api",
@@ -435,6 +439,7 @@ fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-access", IMPURE);
     assert_absent("drover-gotemplate", IMPURE);
     assert_absent("drover-gitops", IMPURE);
+    assert_absent("drover-kubeconfig", IMPURE);
     assert_absent("drover-quantity", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);

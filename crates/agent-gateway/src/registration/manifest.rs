@@ -3,11 +3,13 @@
 //! A second `kubectl apply` of the manifest does not change the registration, because the manifest
 //! does not contain the Secret with the agent's key and registration.
 
+mod fleet;
 mod node_agents;
 mod report_policy;
 mod roles;
 mod workload;
 
+pub use fleet::{FleetManifest, PodOptions};
 pub use node_agents::{NODE_AGENT, worker_tunnels};
 pub use roles::{account, role_ref};
 
@@ -24,6 +26,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
+use serde_json::Value;
 use thiserror::Error;
 
 /// Name of the agent's Deployment and related objects.
@@ -77,11 +80,15 @@ impl Manifest {
         stream.object("ConfigMap", &self.plan_keys())?;
         stream.object("Secret", &self.registration())?;
         stream.object("PodDisruptionBudget", &workload::disruption_budget())?;
-        stream.object("Deployment", &workload::deployment(self))?;
+        let mut deployment = workload::deployment(&self.image, &self.image_pull_policy);
+        if self.gitops_only {
+            workload::set_variable(&mut deployment, "DROVER_AGENT_NO_TUNNEL", "true");
+        }
+        stream.object("Deployment", &deployment)?;
         for class in NodeClass::ALL.into_iter().filter(|_| !self.gitops_only) {
             stream.object("DaemonSet", &node_agents::daemon_set(self, class))?;
         }
-        Ok(SecretString::from(stream.0))
+        Ok(SecretString::from(stream.yaml()?))
     }
 
     /// Returns the ConfigMap with the server URL, the CA certificate and the Cluster's UID.
@@ -137,9 +144,9 @@ fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
     node_agents::write_rbac(stream)
 }
 
-/// Writer of a YAML stream with one document per object.
+/// The objects of a manifest.
 #[derive(Default)]
-struct Stream(String);
+struct Stream(Vec<Value>);
 
 impl Stream {
     fn object<T: Serialize>(
@@ -147,16 +154,30 @@ impl Stream {
         kind: &'static str,
         object: &T,
     ) -> Result<(), ManifestError> {
-        let failed = |problem: String| ManifestError { kind, problem };
-        // Convert to JSON first to keep Kubernetes' field order and omit empty fields.
-        let value = serde_json::to_value(object).map_err(|error| failed(error.to_string()))?;
-        let text = serde_saphyr::to_string(&value).map_err(|error| failed(error.to_string()))?;
-        self.0.push_str("---\n");
-        self.0.push_str(&text);
-        if !text.ends_with('\n') {
-            self.0.push('\n');
-        }
+        // JSON keeps Kubernetes' field order and omits empty fields.
+        let value = serde_json::to_value(object).map_err(|error| ManifestError {
+            kind,
+            problem: error.to_string(),
+        })?;
+        self.0.push(value);
         Ok(())
+    }
+
+    /// Returns a YAML stream with one document per object.
+    fn yaml(&self) -> Result<String, ManifestError> {
+        let mut stream = String::new();
+        for value in &self.0 {
+            let text = serde_saphyr::to_string(value).map_err(|error| ManifestError {
+                kind: "objects",
+                problem: error.to_string(),
+            })?;
+            stream.push_str("---\n");
+            stream.push_str(&text);
+            if !text.ends_with('\n') {
+                stream.push('\n');
+            }
+        }
+        Ok(stream)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::server::Server;
 const HUB_PATH: &str = "/k8s/clusters/local";
 /// Timeout from a request to the head of its response. The body has no timeout, because the response to a
 /// watch stays open.
-const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
 /// HTTP/2 pings while a request is open: interval, and timeout of the response.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 /// Time after which an unused connection is closed.

@@ -48,7 +48,7 @@ impl<E: Enrollment> TokenSource<E> {
     /// Obtains a token with the agent's current key. Registers the key if it is not registered.
     pub(super) async fn obtain(&self, trust_record: bool) -> Result<Issued, HubTokenError> {
         let binding = Arc::new(self.enrollment.binding().await?);
-        let server = Server::new(Arc::clone(&binding))?
+        let server = Server::new(&binding)?
             .dialled_from(self.source)
             .dialled_through(self.proxy.clone());
         let enrolled = self.enrollment.enroll(&binding, &server, trust_record);

@@ -160,7 +160,7 @@ impl Server {
         body: &Q,
     ) -> Result<A, CallError> {
         let stream = self.dial().await?;
-        let authority = self.binding().authority();
+        let authority = self.authority();
         let request = request(&authority, path, bearer, body)?;
         let exchange = async {
             let (mut sender, connection) =

@@ -212,10 +212,9 @@ impl Server {
 
     /// Opens a TCP connection to the server, through the proxy if one is configured.
     async fn connect_tcp(&self) -> Result<(TcpStream, SocketAddr), DialError> {
-        let binding = self.binding();
         let proxy = self.proxy.as_ref();
-        let Some(route) = proxy.and_then(|proxy| proxy.route(&binding.authority())) else {
-            return self.tcp(&binding.host, binding.port).await;
+        let Some(route) = proxy.and_then(|proxy| proxy.route(&self.authority())) else {
+            return self.tcp(&self.host, self.port).await;
         };
         let (host, port) = route.address();
         let (stream, address) = self.tcp(&host, port).await?;
@@ -273,7 +272,7 @@ impl Server {
                 }
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => DialError::TlsNameMismatch {
-                    host: self.binding().host.clone(),
+                    host: self.host.to_string(),
                 },
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                     DialError::TlsExpired { now }

@@ -8,7 +8,7 @@ use drover_gitops::ids::cluster_name;
 use kube::ResourceExt as _;
 use thiserror::Error;
 
-use super::{APPROVE, GRANTED};
+use super::{APPROVE, GRANTED, IMPORT_TOKEN};
 use crate::clusters::CLUSTER_UID_LABEL;
 
 /// Maximum length of the client ID and of the client's random text, in bytes.
@@ -28,8 +28,8 @@ pub(super) struct Observed<'a> {
     pub(super) clusters: &'a [Arc<FleetCluster>],
     /// True if a Fleet Cluster with the name of the new cluster exists.
     pub(super) is_name_taken: bool,
-    /// True if the registration token of the request exists and is valid.
-    pub(super) has_token: bool,
+    /// UID of the registration token of the request, if the token exists and is valid.
+    pub(super) token: Option<&'a str>,
 }
 
 /// The cluster that the agent joins.
@@ -114,9 +114,7 @@ pub(super) fn decide(observed: Observed<'_>) -> Result<Decision, Refusal> {
     {
         return Err(Refusal::Invalid);
     }
-    if !observed.has_token {
-        return Err(Refusal::UnknownToken);
-    }
+    let token = observed.token.ok_or(Refusal::UnknownToken)?;
     match observed.clusters {
         [] => {
             let name = cluster_name(&spec.client_id);
@@ -126,7 +124,7 @@ pub(super) fn decide(observed: Observed<'_>) -> Result<Decision, Refusal> {
             Ok(Decision::Create(name))
         }
         [cluster] => {
-            admit(observed.request, cluster)?;
+            admit(observed.request, cluster, token)?;
             Ok(Decision::Join(cluster.name_any()))
         }
         _ => Err(Refusal::Ambiguous),
@@ -134,8 +132,12 @@ pub(super) fn decide(observed: Observed<'_>) -> Result<Decision, Refusal> {
 }
 
 /// Checks that the agent of a request may join an existing cluster. The client ID is no secret, so a
-/// cluster with an agent needs the approval of an administrator.
-pub(super) fn admit(request: &ClusterRegistration, cluster: &FleetCluster) -> Result<(), Refusal> {
+/// cluster with an agent needs the approval of an administrator, or the token of an import by the server.
+pub(super) fn admit(
+    request: &ClusterRegistration,
+    cluster: &FleetCluster,
+    token: &str,
+) -> Result<(), Refusal> {
     let name = cluster.name_any();
     if cluster.labels().contains_key(CLUSTER_UID_LABEL) {
         return Err(Refusal::Managed(name));
@@ -152,8 +154,12 @@ pub(super) fn admit(request: &ClusterRegistration, cluster: &FleetCluster) -> Re
     }
     let status = cluster.status.as_ref();
     let was_seen = status.is_some_and(|status| status.agent.last_seen.is_some());
-    let is_approved = cluster.annotations().get(APPROVE) == request.metadata.name.as_ref();
-    if (granted.is_some() || was_seen) && !is_approved {
+    let annotations = cluster.annotations();
+    let is_approved = annotations.get(APPROVE) == request.metadata.name.as_ref();
+    let is_import = annotations
+        .get(IMPORT_TOKEN)
+        .is_some_and(|uid| uid == token);
+    if (granted.is_some() || was_seen) && !is_approved && !is_import {
         return Err(Refusal::NotApproved {
             namespace: request.namespace().unwrap_or_default(),
             cluster: name,

@@ -1,22 +1,21 @@
-//! Deletes the objects of a deleted Fleet Cluster with Fleet's own agent, and reports that the server
-//! cannot import clusters.
+//! Deletes the objects of a deleted Fleet Cluster with Fleet's registration. The agent and its bundles stay in
+//! the cluster.
 
 use drover_api::fleet::{ClusterRegistration, FleetCluster};
 use drover_gitops::ids::cluster_namespace;
-use drover_gitops::states::set_condition;
 use drover_hub::{HubError, call};
 use drover_reconcile::finalizer::{has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client, ResourceExt as _};
 
-use super::{FINALIZER, optional};
+use super::{FINALIZER, IMPORT_TOKEN, import, optional, tokens};
 use crate::mirror::Key;
 use crate::rights::Rights;
 use crate::world::World;
-use crate::writes::{delete, now, parameters, write_status};
+use crate::writes::{delete, parameters};
 
-/// The controller of deleted and imported Fleet Clusters. The key is the namespace and name.
+/// The controller of deleted Fleet Clusters. The key is the namespace and name.
 pub(super) struct Removal {
     pub(super) client: Client,
     pub(super) world: World,
@@ -34,6 +33,12 @@ impl Removal {
         for request in of_cluster {
             delete("delete a ClusterRegistration", &api, &request.name_any()).await?;
         }
+        let token = Key::new(&key.namespace, import::token_name(&key.name));
+        let token = self.world.tokens.get(&token);
+        let recorded = cluster.annotations().get(IMPORT_TOKEN);
+        if let Some(token) = token.filter(|token| token.metadata.uid.as_ref() == recorded) {
+            tokens::delete_token(&self.client, &key.namespace, &token).await?;
+        }
         let namespace = cluster_namespace(&key.namespace, &key.name);
         self.rights.remove(key, &namespace).await?;
         let namespaces = Api::<Namespace>::all(self.client.clone());
@@ -42,22 +47,6 @@ impl Removal {
         let api = self.api(key);
         let removed = remove_finalizer(&api, cluster, FINALIZER, &params);
         optional(call("remove the finalizer of a Fleet Cluster", removed).await)?;
-        Ok(())
-    }
-
-    /// Reports that the server does not import clusters with a kubeconfig.
-    async fn refuse_import(&self, key: &Key, cluster: &FleetCluster) -> Result<(), HubError> {
-        let mut status = cluster.status.clone().unwrap_or_default();
-        let message = "the import of clusters with spec.kubeConfigSecret is not supported yet; create a \
-                       ClusterRegistrationToken, and install Fleet's agent with its values, or import the \
-                       cluster with Drover";
-        let (name, reason) = ("Imported", "NotSupported");
-        let conditions = &mut status.conditions;
-        if set_condition(conditions, name, "False", reason, message, &now()) {
-            let operation = "write the status of an imported Fleet Cluster";
-            let before = cluster.status.clone().unwrap_or_default();
-            write_status(operation, &self.api(key), &key.name, Some(&before), &status).await?;
-        }
         Ok(())
     }
 
@@ -79,12 +68,6 @@ impl Reconciler for Removal {
                 self.remove(key, &cluster).await?;
             }
             return Ok(Action::await_change());
-        }
-        // A cluster with a namespace has an agent, and another controller writes its conditions.
-        let status = cluster.status.as_ref();
-        let has_agent = status.is_some_and(|status| !status.namespace.is_empty());
-        if !cluster.spec.kube_config_secret.is_empty() && !has_agent {
-            self.refuse_import(key, &cluster).await?;
         }
         Ok(Action::await_change())
     }

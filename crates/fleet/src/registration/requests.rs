@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::labels::{CLUSTER, REGISTRATION_TOKEN};
-use drover_api::fleet::{ClusterRegistration, ClusterRegistrationStatus, FleetCluster};
+use drover_api::fleet::{
+    ClusterRegistration, ClusterRegistrationStatus, FleetCluster, FleetClusterRegistrationToken,
+};
 use drover_gitops::ids::{cluster_name, cluster_namespace};
 use drover_hub::{HubError, call};
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
@@ -66,15 +68,19 @@ impl Requests {
         Snapshot {
             clusters,
             is_name_taken: self.world.clusters.get(&name).is_some(),
-            has_token: self.reader(key, request).is_some(),
+            token: self.token(key, request).and_then(|token| token.uid()),
         }
     }
 
-    /// Returns the name of the service account of the request's registration token.
-    fn reader(&self, key: &Key, request: &ClusterRegistration) -> Option<String> {
+    /// Returns the valid registration token of a request.
+    fn token(
+        &self,
+        key: &Key,
+        request: &ClusterRegistration,
+    ) -> Option<Arc<FleetClusterRegistrationToken>> {
         let token = request.labels().get(REGISTRATION_TOKEN)?;
         let token = self.world.tokens.get(&Key::new(&key.namespace, token))?;
-        tokens::is_valid(&token, Timestamp::now()).then(|| account_name(&*token))
+        tokens::is_valid(&token, Timestamp::now()).then_some(token)
     }
 
     async fn create_cluster(
@@ -119,7 +125,8 @@ impl Requests {
     ) -> Result<Joined, HubError> {
         let clusters = self.clusters(&key.namespace);
         let cluster = call("read a Fleet Cluster", clusters.get(name)).await?;
-        if let Err(refusal) = admit(request, &cluster) {
+        let token = self.token(key, request).and_then(|token| token.uid());
+        if let Err(refusal) = admit(request, &cluster, &token.unwrap_or_default()) {
             return Ok(Err(refusal));
         }
         let mut finalizers = cluster.finalizers().to_vec();
@@ -171,10 +178,10 @@ impl Requests {
             cluster,
             namespace: &namespace,
         };
-        let Some(reader) = self.reader(&key, &request) else {
+        let Some(token) = self.token(&key, &request) else {
             return Ok(Written::TokenMissing);
         };
-        let written = credentials.write(&reader).await?;
+        let written = credentials.write(&account_name(&*token)).await?;
         if written == Written::Done {
             self.delete_older(&request).await?;
             status.granted = true;
@@ -268,7 +275,7 @@ impl Requests {
 struct Snapshot {
     clusters: Vec<Arc<FleetCluster>>,
     is_name_taken: bool,
-    has_token: bool,
+    token: Option<String>,
 }
 
 impl Snapshot {
@@ -277,7 +284,7 @@ impl Snapshot {
             request,
             clusters: &self.clusters,
             is_name_taken: self.is_name_taken,
-            has_token: self.has_token,
+            token: self.token.as_deref(),
         }
     }
 }

@@ -135,11 +135,7 @@ impl Tokens {
         expires: Option<Timestamp>,
     ) -> Result<Action, HubError> {
         self.write_account(&key.namespace, token).await?;
-        let secrets = self.secrets(&key.namespace);
-        let operation = "read the Secret with a token for registrations";
-        let secret = call(operation, secrets.get(&secret_name(token))).await?;
-        let bearer = token_of(&secret).and_then(|bearer| std::str::from_utf8(bearer).ok());
-        let Some(bearer) = bearer.map(SecretString::from) else {
+        let Some(bearer) = bearer(&self.client, &key.namespace, token).await? else {
             return Ok(Action::requeue(TOKEN_WAIT));
         };
         let is_written = self.write_values(&key.namespace, token, &bearer).await?;
@@ -165,28 +161,6 @@ impl Tokens {
         Ok(Action::requeue(left.unwrap_or(REFRESH).min(REFRESH)))
     }
 
-    async fn delete(
-        &self,
-        key: &Key,
-        token: &FleetClusterRegistrationToken,
-    ) -> Result<(), HubError> {
-        // The garbage collector of a Kubernetes hub can need minutes, and the account's token must end now.
-        let accounts = Api::<ServiceAccount>::namespaced(self.client.clone(), &key.namespace);
-        let operation = "delete the account of an expired registration token";
-        delete(operation, &accounts, &account_name(token)).await?;
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: token.uid(),
-                resource_version: None,
-            }),
-            ..DeleteParams::background()
-        };
-        let tokens = self.api(&key.namespace);
-        let deleted = tokens.delete(&key.name, &params);
-        optional(call("delete an expired registration token", deleted).await)?;
-        Ok(())
-    }
-
     fn api(&self, namespace: &str) -> Api<FleetClusterRegistrationToken> {
         Api::namespaced(self.client.clone(), namespace)
     }
@@ -209,7 +183,7 @@ impl Reconciler for Tokens {
         }
         let expires = expires(&token);
         if expires.is_some_and(|expires| expires <= Timestamp::now()) {
-            self.delete(key, &token).await?;
+            delete_token(&self.client, &key.namespace, &token).await?;
             return Ok(Action::await_change());
         }
         self.write(key, &token, expires).await
@@ -218,6 +192,46 @@ impl Reconciler for Tokens {
     fn is_expected(&self, error: &HubError) -> bool {
         error.is_conflict()
     }
+}
+
+/// Returns the bearer token of a registration token. `None` while the hub has not written it.
+pub(super) async fn bearer(
+    client: &Client,
+    namespace: &str,
+    token: &FleetClusterRegistrationToken,
+) -> Result<Option<SecretString>, HubError> {
+    let secrets = Api::<Secret>::namespaced(client.clone(), namespace);
+    let operation = "read the Secret with a token for registrations";
+    let name = secret_name(token);
+    let Some(secret) = optional(call(operation, secrets.get(&name)).await)? else {
+        return Ok(None);
+    };
+    let bearer = token_of(&secret).and_then(|bearer| std::str::from_utf8(bearer).ok());
+    Ok(bearer.map(SecretString::from))
+}
+
+/// Deletes a registration token and its service account.
+pub(super) async fn delete_token(
+    client: &Client,
+    namespace: &str,
+    token: &FleetClusterRegistrationToken,
+) -> Result<(), HubError> {
+    // The garbage collector of a Kubernetes hub can need minutes, and the account's token must end now.
+    let accounts = Api::<ServiceAccount>::namespaced(client.clone(), namespace);
+    let operation = "delete the account of a registration token";
+    delete(operation, &accounts, &account_name(token)).await?;
+    let params = DeleteParams {
+        preconditions: Some(Preconditions {
+            uid: token.uid(),
+            resource_version: None,
+        }),
+        ..DeleteParams::background()
+    };
+    let tokens = Api::<FleetClusterRegistrationToken>::namespaced(client.clone(), namespace);
+    let name = token.name_any();
+    let deleted = tokens.delete(&name, &params);
+    optional(call("delete a registration token", deleted).await)?;
+    Ok(())
 }
 
 /// Reports whether a token exists and has not expired.

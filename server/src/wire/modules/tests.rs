@@ -228,6 +228,7 @@ fn cluster() -> Cluster {
 
 fn options(folder: &Path) -> ServerOptions {
     ServerOptions {
+        import_loopback: drover_fleet::Loopback::Forbidden,
         hub: HubOptions::Pod,
         hub_webhook: None,
         git: FetcherSettings {

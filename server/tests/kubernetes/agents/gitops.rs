@@ -1,6 +1,7 @@
 //! Tests of the path from a git repository to the objects in a cluster, with a real cluster.
 
 mod helm_ops;
+mod imports;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

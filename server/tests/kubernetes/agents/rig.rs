@@ -1,7 +1,6 @@
 //! A server with a hub, and a cluster with the import manifest.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use drover_agent::wire::{Replica, assemble};
@@ -244,7 +243,7 @@ impl Steps {
         let client = kube::Client::try_from(config).unwrap();
         let store = Store::new(client, NAMESPACE);
         let binding = store.binding().await.unwrap();
-        let server = DialledServer::new(Arc::new(binding.clone())).unwrap();
+        let server = DialledServer::new(&binding).unwrap();
         Self {
             store,
             binding,

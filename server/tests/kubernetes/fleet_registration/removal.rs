@@ -7,10 +7,9 @@ use drover_e2e::eventually;
 use drover_gitops::ids::credential_secret_name;
 use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use super::{Agent, CREDENTIALS, NAMESPACE, SOON, api, registration_token, request_of, secrets};
 use crate::place::{TestHub, on_both_hubs};
@@ -23,7 +22,6 @@ const GARBAGE_COLLECTION: Duration = Duration::from_mins(3);
 on_both_hubs!(
     expired_registration_token_is_deleted_with_its_service_account,
     deleted_fleet_cluster_leaves_no_objects_and_revokes_its_agent,
-    import_by_kubeconfig_is_reported_as_not_supported,
 );
 
 /// Returns the names of the objects of a kind that contain a text.
@@ -124,32 +122,5 @@ async fn deleted_fleet_cluster_leaves_no_objects_and_revokes_its_agent(hub: Test
     let again = Agent::new(&server, &values, "edge-id", "again");
     let credential = again.register().await;
     assert_eq!(credential.list(&server).await, 200);
-    server.stop().await;
-}
-
-async fn import_by_kubeconfig_is_reported_as_not_supported(hub: TestHub) {
-    let server = Server::start(&hub).await;
-    let cluster = json!({
-        "metadata": { "name": "imported" }, "spec": { "kubeConfigSecret": "kubeconfig" },
-    });
-    let cluster: FleetCluster = serde_json::from_value(cluster).unwrap();
-    let clusters: Api<FleetCluster> = api(&server, NAMESPACE);
-    eventually("the cluster is created", SOON, async || {
-        clusters.create(&PostParams::default(), &cluster).await
-    })
-    .await
-    .unwrap();
-    eventually("the condition is written", SOON, async || {
-        let cluster = clusters.get("imported").await.unwrap();
-        let conditions = cluster.status.unwrap_or_default().conditions;
-        let mut conditions = conditions.into_iter();
-        let imported = conditions.find(|condition| condition.type_ == "Imported");
-        match imported {
-            Some(it) if it.status == "False" && it.reason == "NotSupported" => Ok(()),
-            other => Err(format!("{other:?}")),
-        }
-    })
-    .await
-    .unwrap();
     server.stop().await;
 }

@@ -7,8 +7,8 @@
 use drover_access::admission::RBAC;
 use drover_api::agent::Lane;
 use drover_api::group::{
-    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY,
-    RELEASE_KEY_SECRET, TUNNEL_NODES,
+    AGENT_NAMESPACE, DEPLOYER_ACCOUNT, DEPLOYER_LEASE, FLEET_AGENT, FLEET_BOOTSTRAP_SECRET,
+    NODE_AGENT_NAMESPACE, NODE_REPORT_POLICY, RELEASE_KEY_SECRET, TUNNEL_NODES,
 };
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
@@ -47,6 +47,17 @@ pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
             },
         )?;
     }
+    deployer(stream)
+}
+
+/// Writes the rights of an agent that registers at a hub as Fleet's agent does.
+pub(super) fn write_fleet(stream: &mut Stream) -> Result<(), ManifestError> {
+    role(stream, meta(AGENT), fleet_agent())?;
+    binding(stream, meta(AGENT), AGENT, vec![account(AGENT)])?;
+    deployer(stream)
+}
+
+fn deployer(stream: &mut Stream) -> Result<(), ManifestError> {
     stream.object(
         "ClusterRoleBinding",
         &ClusterRoleBinding {
@@ -150,6 +161,40 @@ fn agent() -> Vec<PolicyRule> {
         rule(leases, &["leases"], &[], &["create"]),
         rule(leases, &["leases"], &[DEPLOYER_LEASE], &["get", "update"]),
         rule("apps", &["deployments"], &[AGENT], &["get"]),
+        rule("events.k8s.io", &["events"], &[], &["create", "patch"]),
+    ]
+}
+
+/// Returns the rules of the agent's account if the agent registers as Fleet's agent does. The agent has no
+/// tunnel, so that the account cannot use the accounts of lanes.
+fn fleet_agent() -> Vec<PolicyRule> {
+    let leases = "coordination.k8s.io";
+    vec![
+        // RBAC cannot restrict `create` by name.
+        rule("", &["secrets", "configmaps"], &[], &["create"]),
+        rule(
+            "",
+            &["secrets"],
+            &[FLEET_BOOTSTRAP_SECRET],
+            &["get", "delete"],
+        ),
+        rule("", &["secrets"], &[FLEET_AGENT], &["get", "update"]),
+        rule("", &["secrets"], &[RELEASE_KEY_SECRET], &["get"]),
+        rule("", &["configmaps"], &[FLEET_AGENT], &["get"]),
+        rule(
+            "",
+            &["configmaps"],
+            &["drover-agent-status"],
+            &["get", "patch"],
+        ),
+        rule(
+            "",
+            &["serviceaccounts/token"],
+            &[DEPLOYER_ACCOUNT],
+            &["create"],
+        ),
+        rule(leases, &["leases"], &[], &["create"]),
+        rule(leases, &["leases"], &[DEPLOYER_LEASE], &["get", "update"]),
         rule("events.k8s.io", &["events"], &[], &["create", "patch"]),
     ]
 }

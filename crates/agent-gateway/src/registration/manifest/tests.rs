@@ -1,3 +1,4 @@
+use k8s_openapi::api::core::v1::Toleration;
 use serde_json::json;
 
 use super::*;
@@ -20,31 +21,35 @@ fn manifest() -> Manifest {
 }
 
 /// Returns the objects of the generated manifest.
-fn objects() -> Vec<serde_json::Value> {
+fn objects() -> Vec<Value> {
     let yaml = manifest().write().unwrap();
     serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
 }
 
-fn named<'a>(objects: &'a [serde_json::Value], kind: &str, name: &str) -> &'a serde_json::Value {
+fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     objects
         .iter()
         .find(|o| o["kind"] == kind && o["metadata"]["name"] == name)
         .unwrap_or_else(|| panic!("{kind} {name}"))
 }
 
-/// Checks that the agent's chart contains the generated RBAC objects, so that the chart and the
-/// manifest grant the same permissions.
-#[test]
-fn agent_chart_contains_the_generated_rbac_rules() {
+/// Compares a template of the agent's chart with generated objects. `condition` is a condition of Helm's
+/// template language.
+fn check_template(
+    file: &str,
+    condition: &str,
+    write: fn(&mut Stream) -> Result<(), ManifestError>,
+) {
     let mut stream = Stream::default();
-    rbac(&mut stream).unwrap();
+    write(&mut stream).unwrap();
     let generated = format!(
         "{{{{- /* Generated from crates/agent-gateway/src/registration/manifest: DROVER_WRITE_DOCS=1 cargo test -p \
-         drover-agent-gateway --lib chart_of_the_agent */ -}}}}\n{}",
-        stream.0
+         drover-agent-gateway --lib chart_of_the_agent */ -}}}}\n{{{{- if {condition} }}}}\n{}{{{{- end }}}}\n",
+        stream.yaml().unwrap()
     );
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../charts/drover-agent/templates/rbac.yaml");
+        .join("../../charts/drover-agent/templates")
+        .join(file);
     if std::env::var_os("DROVER_WRITE_DOCS").is_some() {
         std::fs::write(&file, &generated).unwrap();
     }
@@ -54,6 +59,80 @@ fn agent_chart_contains_the_generated_rbac_rules() {
         "{} is out of date; run DROVER_WRITE_DOCS=1 cargo test -p drover-agent-gateway --lib chart_of_the_agent",
         file.display()
     );
+}
+
+/// Checks that the agent's chart contains the generated RBAC objects, so that the chart and the
+/// manifest grant the same permissions.
+#[test]
+fn agent_chart_contains_the_generated_rbac_rules() {
+    check_template("rbac.yaml", "not .Values.fleet.enabled", rbac);
+    check_template("rbac-fleet.yaml", ".Values.fleet.enabled", fleet::rbac);
+}
+
+fn fleet_manifest() -> FleetManifest {
+    FleetManifest {
+        image: "drover-agent:0.1.0".into(),
+        image_pull_policy: "Never".into(),
+        pod: PodOptions::default(),
+        client_id: "c1".into(),
+        labels: [("env".to_owned(), "prod".to_owned())].into(),
+        bootstrap: [("tokenName".to_owned(), "import-token-edge".to_owned())].into(),
+        token: "secretsecretsecret".into(),
+    }
+}
+
+#[test]
+fn agent_with_fleets_registration_can_use_only_its_own_secrets_and_the_deployer() {
+    let objects = fleet_manifest().objects().unwrap();
+    let rules = &named(&objects, "Role", AGENT)["rules"];
+    let of = |resource: &str| {
+        let rules = rules.as_array().unwrap().iter();
+        let found = rules.filter(|rule| {
+            rule["resources"]
+                .as_array()
+                .unwrap()
+                .contains(&json!(resource))
+        });
+        found
+            .map(|rule| (rule["resourceNames"].clone(), rule["verbs"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let secrets = [
+        (Value::Null, json!(["create"])),
+        (json!(["fleet-agent-bootstrap"]), json!(["get", "delete"])),
+        (json!(["fleet-agent"]), json!(["get", "update"])),
+        (json!(["drover-agent-release-key"]), json!(["get"])),
+    ];
+    assert_eq!(of("secrets"), secrets);
+    let accounts = [(json!(["drover-deployer"]), json!(["create"]))];
+    assert_eq!(of("serviceaccounts/token"), accounts);
+    let mut cluster_wide = objects
+        .iter()
+        .filter(|object| object["kind"] == "ClusterRole");
+    assert!(cluster_wide.next().is_none());
+}
+
+#[test]
+fn agent_with_fleets_registration_receives_the_values_and_options_of_its_cluster() {
+    let mut manifest = fleet_manifest();
+    manifest.pod.env = vec![workload::value("HTTPS_PROXY", "http://proxy:3128")];
+    manifest.pod.tolerations = vec![Toleration::default()];
+    let objects = manifest.objects().unwrap();
+    let pod = &named(&objects, "Deployment", AGENT)["spec"]["template"]["spec"];
+    let env = pod["containers"][0]["env"].as_array().unwrap();
+    assert!(env.contains(&json!({ "name": "DROVER_AGENT_FLEET_HUB", "value": "true" })));
+    assert!(env.contains(&json!({ "name": "HTTPS_PROXY", "value": "http://proxy:3128" })));
+    assert_eq!(pod["tolerations"].as_array().unwrap().len(), 2);
+    let secret = named(&objects, "Secret", "fleet-agent-bootstrap");
+    let stored: Secret = serde_json::from_value(secret.clone()).unwrap();
+    assert_eq!(stored.data.unwrap()["token"].0, b"secretsecretsecret");
+    let config = named(&objects, "ConfigMap", "fleet-agent")["data"]["config"].as_str();
+    let config: Value = serde_json::from_str(config.unwrap()).unwrap();
+    assert_eq!(
+        config,
+        json!({ "clientID": "c1", "labels": { "env": "prod" } })
+    );
+    assert!(!format!("{manifest:?}").contains("secretsecret"));
 }
 
 #[test]

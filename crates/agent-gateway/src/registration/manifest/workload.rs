@@ -17,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{AGENT, Manifest, NAME_LABEL, labels, meta};
+use super::{AGENT, NAME_LABEL, labels, meta};
 
 /// Number of agent replicas. With two replicas on different nodes, the agent tolerates the failure
 /// of one node.
@@ -53,7 +53,7 @@ pub(super) fn disruption_budget() -> PodDisruptionBudget {
     }
 }
 
-pub(super) fn deployment(manifest: &Manifest) -> Deployment {
+pub(super) fn deployment(image: &str, pull_policy: &str) -> Deployment {
     let rolling = RollingUpdateDeployment {
         max_surge: Some(IntOrString::Int(1)),
         max_unavailable: Some(IntOrString::Int(0)),
@@ -72,7 +72,7 @@ pub(super) fn deployment(manifest: &Manifest) -> Deployment {
                     labels: Some(labels()),
                     ..Default::default()
                 }),
-                spec: Some(pod(manifest)),
+                spec: Some(pod(image, pull_policy)),
             },
             ..Default::default()
         }),
@@ -80,11 +80,21 @@ pub(super) fn deployment(manifest: &Manifest) -> Deployment {
     }
 }
 
-fn pod(manifest: &Manifest) -> PodSpec {
+/// Adds an environment variable to the containers.
+pub(super) fn set_variable(deployment: &mut Deployment, name: &str, text: &str) {
+    let pod = deployment.spec.as_mut();
+    let pod = pod.and_then(|spec| spec.template.spec.as_mut());
+    for container in pod.into_iter().flat_map(|pod| &mut pod.containers) {
+        let environment = container.env.get_or_insert_default();
+        environment.push(value(name, text));
+    }
+}
+
+fn pod(image: &str, pull_policy: &str) -> PodSpec {
     PodSpec {
         affinity: Some(spread_over_nodes()),
         automount_service_account_token: Some(true),
-        containers: vec![container(manifest)],
+        containers: vec![container(image, pull_policy)],
         node_selector: Some(linux()),
         security_context: Some(unprivileged_pod()),
         service_account_name: Some(AGENT.to_owned()),
@@ -161,20 +171,16 @@ fn spread_over_nodes() -> Affinity {
     }
 }
 
-fn container(manifest: &Manifest) -> Container {
-    let mut environment = vec![
-        from_field("DROVER_AGENT_REPLICA", "metadata.name"),
-        from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
-        value("DROVER_AGENT_HEALTH_LISTEN", &format!("[::]:{HEALTH_PORT}")),
-    ];
-    if manifest.gitops_only {
-        environment.push(value("DROVER_AGENT_NO_TUNNEL", "true"));
-    }
+fn container(image: &str, pull_policy: &str) -> Container {
     Container {
         name: AGENT.to_owned(),
-        image: Some(manifest.image.clone()),
-        image_pull_policy: Some(manifest.image_pull_policy.clone()),
-        env: Some(environment),
+        image: Some(image.to_owned()),
+        image_pull_policy: Some(pull_policy.to_owned()),
+        env: Some(vec![
+            from_field("DROVER_AGENT_REPLICA", "metadata.name"),
+            from_field("DROVER_AGENT_NAMESPACE", "metadata.namespace"),
+            value("DROVER_AGENT_HEALTH_LISTEN", &format!("[::]:{HEALTH_PORT}")),
+        ]),
         ports: Some(vec![ContainerPort {
             name: Some("health".to_owned()),
             container_port: HEALTH_PORT,

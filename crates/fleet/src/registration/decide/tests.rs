@@ -31,7 +31,7 @@ fn decision(request: &ClusterRegistration, clusters: &[FleetCluster]) -> Result<
         request,
         clusters: &clusters,
         is_name_taken: false,
-        has_token: true,
+        token: Some("token-uid"),
     })
 }
 
@@ -77,6 +77,15 @@ fn cluster_with_an_agent_requires_the_approval_of_exactly_this_request() {
 }
 
 #[test]
+fn token_of_an_import_replaces_the_approval_only_for_the_imported_cluster() {
+    let second = request("second", "id");
+    let imported = annotated(IMPORT_TOKEN, "token-uid");
+    assert_eq!(decision(&second, &[imported]), Ok(join_edge()));
+    let other = decision(&second, &[annotated(IMPORT_TOKEN, "other-uid")]);
+    assert_eq!(other.unwrap_err().reason(), "ApprovalRequired");
+}
+
+#[test]
 fn cluster_of_drover_is_never_granted_even_with_approval() {
     let mut managed = annotated(APPROVE, "second");
     let labels = managed.labels_mut();
@@ -97,12 +106,12 @@ fn incomplete_and_ambiguous_requests_are_refused() {
         request: &request,
         clusters: &[],
         is_name_taken: true,
-        has_token: true,
+        token: Some("token-uid"),
     };
     let taken = Refusal::NameTaken(cluster_name("id"));
     assert_eq!(decide(observed), Err(taken));
     let observed = Observed {
-        has_token: false,
+        token: None,
         ..observed
     };
     assert_eq!(decide(observed), Err(Refusal::UnknownToken));
