@@ -87,7 +87,7 @@ impl Windows {
             }
             tokio::time::sleep(wait).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Returns whether a window is open, and the time until the next look at the clock. Returns `None` if

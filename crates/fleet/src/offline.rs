@@ -45,9 +45,8 @@ impl Contact {
             Some((_, window)) if window.active_until.is_none() => Self::Waiting {
                 next: window.next_start,
             },
-            Some(_) => Self::Online,
             None if now.duration_since(seen) > OFFLINE => Self::Offline { last_seen },
-            None => Self::Online,
+            Some(_) | None => Self::Online,
         }
     }
 

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "rscO05RRuJAA3c4XxeqwsOZn2HSqj29Qv+EHFZ0weGY=";
+    const DIGEST: &str = "+Yb5/X4VSUL0wKW/BxrxdGMnkBj8vdJs1nrIihIdR8c=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {

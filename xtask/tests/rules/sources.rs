@@ -218,6 +218,10 @@ const DIRECT_WRITES: &[(&str, &str)] = &[
         "the hub's stores have no kinds of Fleet",
     ),
     (
+        "crates/fleet/src/registration/import/target.rs",
+        "imported cluster",
+    ),
+    (
         "crates/fleet/src/registration/tokens.rs",
         "the hub's stores have no kinds of Fleet",
     ),

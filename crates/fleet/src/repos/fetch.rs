@@ -30,7 +30,7 @@ pub(crate) enum FetchError {
     #[error("cannot fetch the charts of the bundle {bundle}")]
     Charts {
         bundle: String,
-        source: DownloadError<ChartSourceError>,
+        source: Box<DownloadError<ChartSourceError>>,
     },
     #[error("cannot store the files of the bundle {bundle}")]
     Contents {
@@ -48,10 +48,10 @@ impl FetchError {
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Git(error) => error.retry_after(),
-            Self::Charts {
-                source: DownloadError::Source(ChartSourceError::Git { error, .. }),
-                ..
-            } => error.retry_after(),
+            Self::Charts { source, .. } => match &**source {
+                DownloadError::Source(ChartSourceError::Git { error, .. }) => error.retry_after(),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ pub(super) async fn bundles(
         let charts = downloads.fetch(&draft).await;
         let charts = charts.map_err(|source| FetchError::Charts {
             bundle: draft.name().to_owned(),
-            source,
+            source: Box::new(source),
         })?;
         complete.push((draft, charts));
     }

@@ -1,5 +1,6 @@
 //! Downloads with the program `drover-render`.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
@@ -102,7 +103,7 @@ fn access(flags: &ChartFlags) -> Result<ChartAccess, Failure> {
     all.access.insecure_skip_tls_verify = flags.helm_insecure_skip_tls;
     let file = flags.helm_credentials_by_path_file.as_deref();
     let paths = match text(file)? {
-        None => Default::default(),
+        None => BTreeMap::default(),
         Some(text) => settings_by_path(&text, &all)
             .map_err(|_| usage("--helm-credentials-by-path-file: the file is not valid"))?,
     };
