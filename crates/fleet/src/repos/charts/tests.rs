@@ -113,10 +113,10 @@ impl World {
         let charts = Charts::new(ChartSettings::new("/no/program", "/no/folder"));
         let draft = draft(chart);
         let mut downloads = Downloads::new(&charts, source);
-        let fetched = Box::pin(downloads.fetch(&draft)).await;
-        let fetched =
-            fetched.map_err(|error: DownloadError<ChartSourceError>| error_chain(&error))?;
-        let bundle = draft.finish(&fetched, &[]).unwrap();
+        let charts = Box::pin(downloads.fetch(&draft)).await;
+        let charts =
+            charts.map_err(|error: DownloadError<ChartSourceError>| error_chain(&error))?;
+        let bundle = draft.finish(&charts, &[]).unwrap();
         let files = bundle.spec.resources.into_iter();
         Ok(files.map(|file| file.name + "=" + &file.content).collect())
     }
