@@ -123,10 +123,11 @@ impl Reconcile {
             self.write(name, deployment, &before, after).await?;
             return Ok(Action::await_change());
         }
-        // A paused deployment and a closed window also stop corrections.
+        // A paused deployment and a closed window also stop corrections. The options of a pending deployment
+        // do not belong to the present release.
         let observed = if let Some(report) = deployed_now {
             Ok(report)
-        } else if is_waiting {
+        } else if is_waiting || is_pending && !self.windows.is_open() {
             Box::pin(self.deployer.observe(name, spec, &after.release)).await
         } else {
             Box::pin(self.deployer.correct(name, spec, &after.release)).await

@@ -87,6 +87,7 @@ impl Windows {
             }
             tokio::time::sleep(wait).await;
         }
+        self.open.send_replace(true);
         std::future::pending::<()>().await;
     }
 
@@ -145,6 +146,18 @@ mod tests {
     fn windows_that_are_not_valid_permit_all_times() {
         assert!(windows("nonsense", "30m").is_open());
         assert!(windows("0 0 2 * * *", "forever").is_open());
+    }
+
+    #[tokio::test]
+    async fn access_opens_if_the_next_window_cannot_be_found() {
+        // The windows overlap.
+        let daily = windows("0 0 2 * * *", "25h");
+        daily.open.send_replace(false);
+        tokio::select! {
+            () = daily.keep(|| {}) => {}
+            () = daily.opened() => {}
+        }
+        assert!(daily.is_open());
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use crate::conditions::{CLEANED_UP, CONNECTED, READY, REGISTERED};
+use crate::conditions::{CLEANED_UP, CONNECTED, GITOPS_ONLY, READY, REGISTERED};
 use crate::kinds::{ConnectionSwitch, NodeFacts};
 use crate::rest::ClusterView;
 
@@ -152,6 +152,9 @@ pub fn state(cluster: &ClusterView) -> State {
         );
     }
     let connected = condition(cluster, CONNECTED);
+    if connected.is_some_and(|c| c.reason == GITOPS_ONLY) && is_true(cluster, READY) {
+        return new(Health::Ready, "deploys bundles only", message(connected));
+    }
     if connected.is_some_and(|c| c.status != "True") {
         return new(
             Health::Disconnected,

@@ -5,6 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// Condition of a Cluster: the agent has a tunnel to the server.
 pub const CONNECTED: &str = "Connected";
+/// Reason of [`CONNECTED`] and [`READY`] of a cluster whose agent opens no tunnel.
+pub const GITOPS_ONLY: &str = "GitOpsOnly";
 /// Condition of a Cluster: the cluster's key is bound to the Cluster's UID.
 pub const REGISTERED: &str = "Registered";
 /// Condition of a Cluster: the cluster's API server passes its readiness checks.

@@ -165,8 +165,8 @@ pub(crate) async fn bundle_is_deployed_completely_after_programs_are_killed(worl
             write += 1;
             assert!(write < MAX_WRITES, "{killed:?} writes without end");
         }
-        // The role, the values, the bundle deployment and the status; the record, the objects and the status.
-        assert!(write > 4, "{killed:?} completed with {write} writes");
+        // The server writes the values, the bundle deployment and the status. The agent writes more.
+        assert!(write > 3, "{killed:?} completed with {write} writes");
         (revision, _) = newest_release(world).await;
     }
 

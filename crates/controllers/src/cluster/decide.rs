@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use drover_api::conditions::{
     AGENT_UP_TO_DATE, AUTHORIZED_ENDPOINT_READY, CLEANED_UP, CONNECTED, ConditionValue,
-    KEYS_CURRENT, NODES_HEALTHY, READY, Tristate, set_condition,
+    GITOPS_ONLY, KEYS_CURRENT, NODES_HEALTHY, READY, Tristate, set_condition,
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use self::condition_values::{GITOPS_ONLY, condition_value, condition_values};
+use self::condition_values::{condition_value, condition_values};
 use crate::managed::ClusterFacts;
 
 /// Maximum time between two reports of a connected cluster. If no report arrives within this time,

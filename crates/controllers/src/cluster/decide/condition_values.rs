@@ -6,7 +6,7 @@ use std::time::Duration;
 use drover_api::cluster_state::node_problems;
 use drover_api::conditions::{
     ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, AUTHORIZED_ENDPOINT_READY, CONNECTED,
-    ConditionValue, KEYS_CURRENT, NODES_HEALTHY, REGISTERED, Tristate,
+    ConditionValue, GITOPS_ONLY, KEYS_CURRENT, NODES_HEALTHY, REGISTERED, Tristate,
 };
 use drover_api::kinds::{AgentSpec, AgentUpgrade, Cluster};
 use jiff::Timestamp;
@@ -61,9 +61,6 @@ pub(super) fn condition_values(
     }
     values
 }
-
-/// Reason of the conditions of a cluster whose agent opens no tunnel.
-pub(super) const GITOPS_ONLY: &str = "GitOpsOnly";
 
 fn gitops_only() -> ConditionValue {
     let message = "the agent opens no tunnel and only deploys bundles (spec.agent.gitopsOnly); the status \

@@ -46,7 +46,7 @@ impl Hub {
                 let cluster = json!({
                     "metadata": { "name": format!("c{number}"), "namespace": "fleet-default",
                                   "labels": { "tier": label.to_string() } },
-                    "spec": {}, "status": { "namespace": "known" },
+                    "spec": {}, "status": { "namespace": namespace(*number) },
                 });
                 let cluster = serde_json::from_value(cluster).unwrap();
                 self.clusters.insert(*number, Arc::new(cluster));

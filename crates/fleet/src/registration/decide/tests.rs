@@ -81,7 +81,11 @@ fn token_of_an_import_replaces_the_approval_only_for_the_imported_cluster() {
     let second = request("second", "id");
     let imported = annotated(IMPORT_TOKEN, "token-uid");
     assert_eq!(decision(&second, &[imported]), Ok(join_edge()));
-    let other = decision(&second, &[annotated(IMPORT_TOKEN, "other-uid")]);
+    let mut seen = annotated(IMPORT_TOKEN, "other-uid");
+    let time = jiff::Timestamp::UNIX_EPOCH;
+    let time = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(time);
+    seen.status.get_or_insert_default().agent.last_seen = Some(time);
+    let other = decision(&second, &[seen]);
     assert_eq!(other.unwrap_err().reason(), "ApprovalRequired");
 }
 
