@@ -30,6 +30,9 @@ pub(super) struct Observed<'a> {
     pub(super) is_name_taken: bool,
     /// UID of the registration token of the request, if the token exists and is valid.
     pub(super) token: Option<&'a str>,
+    /// UID of the Fleet Cluster whose import created the token. The author of the kubeconfig gets this
+    /// token.
+    pub(super) import_of: Option<&'a str>,
 }
 
 /// The cluster that the agent joins.
@@ -83,6 +86,11 @@ pub(super) enum Refusal {
          client ID"
     )]
     SecretTaken,
+    #[error(
+        "the registration token belongs to the import of another cluster; create a \
+         ClusterRegistrationToken, and install the agent with its values"
+    )]
+    OtherImport,
     #[error("the hub rejects the labels of the cluster: {0}; correct the labels of the agent")]
     Labels(String),
 }
@@ -99,6 +107,7 @@ impl Refusal {
             Self::Deleting(_) => "ClusterDeleted",
             Self::NotApproved { .. } => "ApprovalRequired",
             Self::SecretTaken => "SecretTaken",
+            Self::OtherImport => "OtherImport",
             Self::Labels(_) => "InvalidLabels",
         }
     }
@@ -115,6 +124,12 @@ pub(super) fn decide(observed: Observed<'_>) -> Result<Decision, Refusal> {
         return Err(Refusal::Invalid);
     }
     let token = observed.token.ok_or(Refusal::UnknownToken)?;
+    if let Some(uid) = observed.import_of {
+        let is_imported = |it: &Arc<FleetCluster>| it.metadata.uid.as_deref() == Some(uid);
+        if !observed.clusters.iter().all(is_imported) || observed.clusters.is_empty() {
+            return Err(Refusal::OtherImport);
+        }
+    }
     match observed.clusters {
         [] => {
             let name = cluster_name(&spec.client_id);

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::labels::REGISTRATION_TOKEN;
 use drover_api::fleet::{
     self, FleetCluster, FleetClusterRegistrationToken, FleetClusterRegistrationTokenSpec,
     FleetClusterStatus,
@@ -26,7 +25,7 @@ use drover_reconcile::finalizer::has_finalizer;
 use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::{Api, Client, ResourceExt as _};
 use secrecy::SecretString;
 use serde_json::json;
@@ -231,7 +230,7 @@ impl Import {
                     .get(&Key::new(&key.namespace, token_name(&key.name)));
                 let token = token.filter(|token| token.metadata.uid.as_ref() == Some(uid));
                 match token {
-                    Some(token) if !self.is_registered(key, cluster, &token) => {
+                    Some(token) if !Self::is_registered(cluster, &token) => {
                         return Ok(Action::requeue(REGISTERED_CHECK));
                     }
                     Some(token) => {
@@ -261,31 +260,14 @@ impl Import {
         Ok(Action::await_change())
     }
 
-    /// Reports whether the agent has registered, or has used its credential, since the token exists.
-    fn is_registered(
-        &self,
-        key: &Key,
-        cluster: &FleetCluster,
-        token: &FleetClusterRegistrationToken,
-    ) -> bool {
+    /// Reports whether an agent has used its credential since the token exists. A granted registration is
+    /// not sufficient, because the agent reads its credential with the account of the token.
+    fn is_registered(cluster: &FleetCluster, token: &FleetClusterRegistrationToken) -> bool {
         let since = token.metadata.creation_timestamp.as_ref();
-        let seen = cluster
-            .status
-            .as_ref()
-            .and_then(|it| it.agent.last_seen.as_ref());
-        let is_after =
-            |time: Option<&Time>| time.is_some_and(|it| since.is_some_and(|at| it.0 >= at.0));
-        let requests = self.world.registrations.in_namespace(&key.namespace);
-        let name = token.name_any();
-        let mut of_token = requests.iter().filter(|request| {
-            request.labels().get(REGISTRATION_TOKEN) == Some(&name)
-                && is_after(request.metadata.creation_timestamp.as_ref())
-        });
-        is_after(seen)
-            || of_token.any(|request| {
-                let status = request.status.as_ref();
-                status.is_some_and(|status| status.granted && status.cluster_name == key.name)
-            })
+        let status = cluster.status.as_ref();
+        let seen = status.and_then(|status| status.agent.last_seen.as_ref());
+        seen.zip(since)
+            .is_some_and(|(seen, since)| seen.0 >= since.0)
     }
 
     /// Writes a changed status.

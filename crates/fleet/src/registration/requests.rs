@@ -65,10 +65,12 @@ impl Requests {
         let mut clusters = self.world.clusters.in_namespace(&key.namespace);
         clusters.retain(|cluster| !id.is_empty() && cluster.spec.client_id == *id);
         let name = Key::new(&key.namespace, cluster_name(id));
+        let token = self.token(key, request);
         Snapshot {
             clusters,
             is_name_taken: self.world.clusters.get(&name).is_some(),
-            token: self.token(key, request).and_then(|token| token.uid()),
+            import_of: token.as_ref().and_then(|token| import_of(token)),
+            token: token.and_then(|token| token.uid()),
         }
     }
 
@@ -276,6 +278,7 @@ struct Snapshot {
     clusters: Vec<Arc<FleetCluster>>,
     is_name_taken: bool,
     token: Option<String>,
+    import_of: Option<String>,
 }
 
 impl Snapshot {
@@ -285,8 +288,18 @@ impl Snapshot {
             clusters: &self.clusters,
             is_name_taken: self.is_name_taken,
             token: self.token.as_deref(),
+            import_of: self.import_of.as_deref(),
         }
     }
+}
+
+/// Returns the UID of the Fleet Cluster whose import created a token.
+fn import_of(token: &FleetClusterRegistrationToken) -> Option<String> {
+    let mut owners = token.owner_references().iter();
+    let owner = owners.find(|owner| {
+        owner.kind == "Cluster" && owner.api_version == drover_api::fleet::API_VERSION
+    });
+    owner.map(|owner| owner.uid.clone())
 }
 
 impl Reconciler for Requests {

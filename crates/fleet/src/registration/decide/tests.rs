@@ -32,7 +32,31 @@ fn decision(request: &ClusterRegistration, clusters: &[FleetCluster]) -> Result<
         clusters: &clusters,
         is_name_taken: false,
         token: Some("token-uid"),
+        import_of: None,
     })
+}
+
+#[test]
+fn token_of_an_import_registers_only_the_imported_cluster() {
+    let request = request("first", "id");
+    let decision = |uid: Option<&str>| {
+        let cluster = uid.map(|uid| {
+            let mut cluster = cluster("id");
+            cluster.metadata.uid = Some(uid.to_owned());
+            Arc::new(cluster)
+        });
+        let clusters: Vec<_> = cluster.into_iter().collect();
+        decide(Observed {
+            request: &request,
+            clusters: &clusters,
+            is_name_taken: false,
+            token: Some("token-uid"),
+            import_of: Some("imported"),
+        })
+    };
+    assert_eq!(decision(Some("imported")), Ok(join_edge()));
+    assert_eq!(decision(Some("other")), Err(Refusal::OtherImport));
+    assert_eq!(decision(None), Err(Refusal::OtherImport));
 }
 
 fn join_edge() -> Decision {
@@ -111,6 +135,7 @@ fn incomplete_and_ambiguous_requests_are_refused() {
         clusters: &[],
         is_name_taken: true,
         token: Some("token-uid"),
+        import_of: None,
     };
     let taken = Refusal::NameTaken(cluster_name("id"));
     assert_eq!(decide(observed), Err(taken));
