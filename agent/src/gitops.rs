@@ -75,6 +75,26 @@ pub(crate) struct GitopsOptions {
     pub(crate) removal_delay: Duration,
 }
 
+impl GitopsOptions {
+    /// Creates options with the default delay of removals.
+    pub(crate) fn new(
+        own: Client,
+        deployer: Client,
+        namespace: &str,
+        replica: String,
+        renderer: PathBuf,
+    ) -> Self {
+        Self {
+            own,
+            deployer,
+            namespace: namespace.to_owned(),
+            replica,
+            renderer,
+            removal_delay: DEFAULT_DELAY,
+        }
+    }
+}
+
 impl std::fmt::Debug for GitopsOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GitopsOptions")

@@ -180,14 +180,7 @@ pub fn assemble_fleet(
         published: StatusPublisher::default(),
         shutdown,
         status: StatusWriter::new(own.clone(), namespace, &name),
-        gitops: GitopsOptions {
-            own,
-            deployer,
-            namespace: namespace.to_owned(),
-            replica: name,
-            renderer,
-            removal_delay: DEFAULT_DELAY,
-        },
+        gitops: GitopsOptions::new(own, deployer, namespace, name, renderer),
     })
 }
 
@@ -225,14 +218,8 @@ pub fn assemble_on(
     let status = StatusWriter::new(own.clone(), namespace, &name);
     let store = Store::new(own.clone(), namespace);
     let deployer = lane_client(&lanes.upstream, &lanes.tokens, Account::Deployer, namespace);
-    let gitops = renderer.map(|renderer| GitopsOptions {
-        own,
-        deployer,
-        namespace: namespace.to_owned(),
-        replica: name.clone(),
-        renderer,
-        removal_delay: DEFAULT_DELAY,
-    });
+    let gitops = renderer
+        .map(|renderer| GitopsOptions::new(own, deployer, namespace, name.clone(), renderer));
     Replica {
         connection: Connection::new(name, store.clone(), lanes, shutdown),
         status,

@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn objects(manifest: &Manifest) -> Vec<Content> {
-        content_objects(&manifest.id(), &manifest.sha256(), manifest).unwrap()
+        content_objects(&manifest.sha256(), manifest).unwrap()
     }
 
     fn deployment(content: &str) -> BundleDeployment {

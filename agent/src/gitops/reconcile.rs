@@ -96,8 +96,9 @@ impl Reconcile {
             !spec.deployment_id.is_empty() && !is_waiting && must_deploy(deployment, &before);
         let mut after = before.clone();
         let mut deployed_now = None;
+        let is_open = self.windows.is_open();
         // The files are on the hub.
-        if is_pending && self.windows.is_open() {
+        if is_pending && is_open {
             if let Some(missing) = self.missing_dependencies(deployment) {
                 set_condition(
                     &mut after.conditions,
@@ -127,7 +128,7 @@ impl Reconcile {
         // do not belong to the present release.
         let observed = if let Some(report) = deployed_now {
             Ok(report)
-        } else if is_waiting || is_pending && !self.windows.is_open() {
+        } else if is_waiting || is_pending && !is_open {
             Box::pin(self.deployer.observe(name, spec, &after.release)).await
         } else {
             Box::pin(self.deployer.correct(name, spec, &after.release)).await

@@ -18,7 +18,7 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 
 /// The access to one place on the hub.
 pub(super) struct Windows {
-    /// Nothing permits all times.
+    /// `None` permits all times.
     windows: Option<CheckIns>,
     open: watch::Sender<bool>,
 }

@@ -1,9 +1,11 @@
 //! The kinds of `management.drover.dev/v1alpha1`, all cluster-scoped.
 //!
-//! Each file has one kind: the desired state (`…Spec`) and the observed state (`…Status`).
+//! Each file has one kind: the desired state (`…Spec`) and the observed state (`…Status`). The file
+//! `check_in` has a part of the kind Cluster.
 
 pub mod auth_provider;
 pub mod binding;
+pub mod check_in;
 pub mod cluster;
 pub mod cluster_role_template_binding;
 pub mod global_role;
@@ -18,6 +20,7 @@ pub mod user;
 
 pub use auth_provider::*;
 pub use binding::*;
+pub use check_in::*;
 pub use cluster::*;
 pub use cluster_role_template_binding::*;
 pub use global_role::*;

@@ -404,7 +404,7 @@ fn builder(timeout: Duration) -> reqwest::ClientBuilder {
 
 /// Iterates over an error and its sources. Includes the sources that `io::Error` exposes only by
 /// `get_ref`.
-fn error_chain<'a>(
+pub(crate) fn error_chain<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {

@@ -30,7 +30,7 @@ use self::cache::{Compiled, Files, Version};
 use self::copies::{Copies, Sources};
 use self::deployments::{Deployments, Desired, Written};
 use self::status::Statuses;
-use crate::contents::{Contents, NewContent};
+use crate::contents::Contents;
 use crate::groups::Groups;
 use crate::limits;
 use crate::mirror::Key;
@@ -106,16 +106,10 @@ impl Bundles {
         let present = self.present(key);
         compiled.observe(&present);
         let (plan, online) = plan(bundle, compiled, &groups)?;
-        if let Files::Inline(name, manifest) = &compiled.files
+        if let Files::Inline(_, manifest) = &compiled.files
             && !plan.steps.is_empty()
         {
-            let sha256 = &compiled.sha256;
-            let content = NewContent {
-                name,
-                manifest,
-                sha256,
-            };
-            self.contents.ensure(content).await?;
+            self.contents.ensure(manifest, &compiled.sha256).await?;
         }
         let options = compiled.members().map(|member| &member.target.options);
         let (copies, access) = (&self.deployments.copies, &bundle.spec.helm_op_options);
@@ -325,22 +319,16 @@ fn plan(
     let now = Timestamp::now();
     let members: Vec<_> = compiled
         .members()
-        .map(|member| {
-            (
-                member,
-                Key::of(&*member.cluster),
-                groups.of(&member.cluster),
-            )
-        })
+        .map(|member| (member, groups.of(&member.cluster)))
         .collect();
     let groups: Vec<Vec<Group<'_>>> = members
         .iter()
-        .map(|(_, _, groups)| groups.iter().map(|group| group.as_group()).collect())
+        .map(|(_, groups)| groups.iter().map(|group| group.as_group()).collect())
         .collect();
     let candidates = members.iter().zip(&groups);
     let candidates: Vec<Candidate<'_>> = candidates
-        .map(|((member, key, _), groups)| Candidate {
-            cluster: facts(&member.cluster, key, groups),
+        .map(|((member, _), groups)| Candidate {
+            cluster: facts(&member.cluster, &member.key, groups),
             wanted: &member.target.deployment_id,
             current: member.deployment.as_deref(),
             state: &member.state,

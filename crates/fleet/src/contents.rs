@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::{Bundle, Content};
-use drover_gitops::ids::{ContentError, Manifest, content_objects, separate_files, whole_name};
+use drover_gitops::ids::{
+    ContentError, Manifest, Separated, content_id, content_objects, separate_files, whole_name,
+};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use kube::{Api, Client, ResourceExt as _};
@@ -49,19 +51,20 @@ impl Contents {
         }
     }
 
-    /// Creates the Content with this name, and its parts, if it does not exist.
-    pub(crate) async fn ensure(&self, content: NewContent<'_>) -> Result<(), ContentsError> {
-        let NewContent {
-            name,
-            manifest,
-            sha256,
-        } = content;
-        self.unused.lock().insert(name.to_owned(), Instant::now());
+    /// Creates the Content of a manifest, and its parts, if it does not exist. `sha256` is the hash of the
+    /// manifest.
+    pub(crate) async fn ensure(
+        &self,
+        manifest: &Manifest,
+        sha256: &str,
+    ) -> Result<(), ContentsError> {
+        let name = content_id(sha256);
+        self.unused.lock().insert(name.clone(), Instant::now());
         if self.world.contents.get(&Key::new("", name)).is_some() {
             return Ok(());
         }
         let contents = Api::all(self.client.clone());
-        for object in content_objects(name, sha256, manifest)? {
+        for object in content_objects(sha256, manifest)? {
             let created = create("create a Content", &contents, &object).await?;
             self.world.contents.observe(created.unwrap_or(object));
         }
@@ -70,13 +73,8 @@ impl Contents {
 
     /// Moves the files of a bundle to a Content if the hub would not accept the bundle with its files.
     pub(crate) async fn separate(&self, bundle: &mut Bundle) -> Result<(), ContentsError> {
-        if let Some(manifest) = separate_files(bundle) {
-            self.ensure(NewContent {
-                name: &bundle.spec.contents_id,
-                manifest: &manifest,
-                sha256: &manifest.sha256(),
-            })
-            .await?;
+        if let Some(Separated { manifest, sha256 }) = separate_files(bundle) {
+            self.ensure(&manifest, &sha256).await?;
         }
         Ok(())
     }
@@ -109,15 +107,6 @@ impl Contents {
         }
         Ok(())
     }
-}
-
-/// The data of a Content.
-pub(crate) struct NewContent<'a> {
-    /// Name of the object.
-    pub(crate) name: &'a str,
-    pub(crate) manifest: &'a Manifest,
-    /// SHA-256 of the manifest, in hexadecimal digits.
-    pub(crate) sha256: &'a str,
 }
 
 /// The controller that deletes unused Contents.

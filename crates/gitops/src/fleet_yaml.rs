@@ -21,7 +21,8 @@ mod values;
 
 pub use bundle::BundleDraft;
 pub use charts::{
-    Chart, Dependency, FetchedFiles, incomplete_charts, may_send_credential, missing_dependencies,
+    CHART_FILE, Chart, Dependency, FetchedFiles, chart_folders, incomplete_charts,
+    may_send_credential, missing_dependencies,
 };
 pub use document::{FleetYaml, FleetYamlError};
 pub use encoding::Compression;

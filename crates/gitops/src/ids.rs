@@ -13,7 +13,7 @@ pub use names::{
     bundle_name, cluster_name, cluster_namespace, credential_secret_name, key_hash, release_name,
     safe_concat_name, short_hash, shorten,
 };
-pub use parts::{content_objects, part_names, separate_files, whole_name};
+pub use parts::{Separated, content_objects, part_names, separate_files, whole_name};
 pub use values::{
     BundleValues, DeploymentValues, bundle_values, clear_bundle_values, clear_deployment_values,
     deployment_values,

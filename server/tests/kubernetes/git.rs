@@ -12,6 +12,7 @@ use drover_api::fleet::GitRepo;
 use drover_api::group::GROUP;
 use drover_e2e::eventually;
 use drover_git_hosting::{InitialCommit, Repositories};
+use drover_gitops::ids::sha256_hex;
 use drover_server::demo::DemoFolder;
 use drover_server::wire::DemoOptions;
 use k8s_openapi::ByteString;
@@ -124,6 +125,13 @@ pub(crate) async fn server_with_example() -> (TestHub, Server, Repositories) {
     let name = "example".parse().unwrap();
     repositories.create_with(&name, Some(commit)).await.unwrap();
     (hub, server, repositories)
+}
+
+/// Returns a text of 3.8 MB that a bundle cannot contain.
+pub(crate) fn large_text() -> String {
+    // The hashes of numbers are hardly compressible.
+    let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
+    hashes.collect()
 }
 
 pub(crate) async fn api_token(server: &Server, session: &str) -> String {

@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::uri::{PathAndQuery, Scheme};
-use http::{Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -24,7 +24,7 @@ use crate::server::Server;
 const HUB_PATH: &str = "/k8s/clusters/local";
 /// Timeout from a request to the head of its response. The body has no timeout, because the response to a
 /// watch stays open.
-pub(super) const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
+const HEAD_TIMEOUT: Duration = Duration::from_mins(1);
 /// HTTP/2 pings while a request is open: interval, and timeout of the response.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 /// Time after which an unused connection is closed.
@@ -107,23 +107,48 @@ async fn answer<E: Enrollment + 'static>(
 
 async fn send(
     session: &Session,
-    mut request: Request<Body>,
+    request: Request<Body>,
 ) -> Result<Response<Incoming>, HubRequestError> {
-    *request.uri_mut() = url(session, request.uri()).map_err(HubRequestError::Url)?;
-    let authorization = session.authorization.clone();
-    request.headers_mut().insert(AUTHORIZATION, authorization);
-    let sending = session.http.request(request);
-    let response = tokio::time::timeout(HEAD_TIMEOUT, sending).await;
-    let response = response.map_err(|_| HubRequestError::TimedOut(HEAD_TIMEOUT))?;
-    response.map_err(HubRequestError::Send)
+    let api = HubApi {
+        http: &session.http,
+        authority: &session.binding.authority(),
+        path: HUB_PATH,
+        authorization: &session.authorization,
+    };
+    api.send(request).await
 }
 
-/// Returns the URL of a request on the server.
-fn url(session: &Session, uri: &Uri) -> Result<Uri, http::Error> {
-    let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    Uri::builder()
-        .scheme(Scheme::HTTPS)
-        .authority(session.binding.authority())
-        .path_and_query(format!("{HUB_PATH}{path}"))
-        .build()
+/// The Kubernetes API of a hub, with a token.
+pub(super) struct HubApi<'a> {
+    pub(super) http: &'a HttpClient,
+    pub(super) authority: &'a str,
+    /// Path of the API, without `/` at the end.
+    pub(super) path: &'a str,
+    pub(super) authorization: &'a HeaderValue,
+}
+
+impl HubApi<'_> {
+    /// Sends a request with the token, and waits for the head of its response.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Incoming>, HubRequestError> {
+        *request.uri_mut() = self.url(request.uri()).map_err(HubRequestError::Url)?;
+        let authorization = self.authorization.clone();
+        request.headers_mut().insert(AUTHORIZATION, authorization);
+        let sending = self.http.request(request);
+        let response = tokio::time::timeout(HEAD_TIMEOUT, sending).await;
+        let response = response.map_err(|_| HubRequestError::TimedOut(HEAD_TIMEOUT))?;
+        response.map_err(HubRequestError::Send)
+    }
+
+    /// Returns the URL of a request on the hub.
+    fn url(&self, uri: &Uri) -> Result<Uri, http::Error> {
+        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        Uri::builder()
+            .scheme(Scheme::HTTPS)
+            .authority(self.authority)
+            .path_and_query(format!("{}{path}", self.path))
+            .build()
+    }
 }

@@ -5,15 +5,14 @@ use std::task::{Context, Poll};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::header::{AUTHORIZATION, InvalidHeaderValue};
-use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use http::header::InvalidHeaderValue;
+use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kube::client::Body;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::HubRequestError;
-use super::client::{HEAD_TIMEOUT, HttpClient, http_client};
+use super::client::{HttpClient, HubApi, http_client};
 use crate::server::Server;
 
 /// Called after the hub has rejected the token (401).
@@ -68,23 +67,14 @@ impl DirectHub {
         kube::Client::new(self, namespace.to_owned())
     }
 
-    async fn answer(
-        self,
-        mut request: Request<Body>,
-    ) -> Result<Response<Incoming>, HubRequestError> {
-        let path = request.uri().path_and_query();
-        let path = path.map_or("/", PathAndQuery::as_str);
-        *request.uri_mut() = Uri::builder()
-            .scheme(Scheme::HTTPS)
-            .authority(self.authority)
-            .path_and_query(format!("{}{path}", self.path))
-            .build()
-            .map_err(HubRequestError::Url)?;
-        let headers = request.headers_mut();
-        headers.insert(AUTHORIZATION, self.authorization);
-        let response = tokio::time::timeout(HEAD_TIMEOUT, self.http.request(request)).await;
-        let response = response.map_err(|_| HubRequestError::TimedOut(HEAD_TIMEOUT))?;
-        let response = response.map_err(HubRequestError::Send)?;
+    async fn answer(self, request: Request<Body>) -> Result<Response<Incoming>, HubRequestError> {
+        let api = HubApi {
+            http: &self.http,
+            authority: &self.authority,
+            path: &self.path,
+            authorization: &self.authorization,
+        };
+        let response = api.send(request).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
             (self.rejected)();
         }

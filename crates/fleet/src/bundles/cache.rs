@@ -19,7 +19,8 @@ use crate::mirror::Key;
 
 /// A cluster that a bundle selects, and its deployment.
 pub(super) struct Member {
-    /// Namespace and name of the cluster, `namespace/name`.
+    pub(super) key: Key,
+    /// Text of the key, `namespace/name`.
     pub(super) name: String,
     pub(super) cluster: Arc<FleetCluster>,
     pub(super) target: Target,
@@ -41,13 +42,13 @@ struct Verified {
     is_off_schedule: bool,
 }
 
-/// What a bundle knows about a cluster.
+/// The target of a cluster, and the facts that it depends on.
 struct Entry {
     /// The object of the last computation.
     cluster: Arc<FleetCluster>,
     /// Hash of the facts that the target depends on.
     facts: u64,
-    /// Nothing for a cluster that the bundle does not select.
+    /// `None` for a cluster that the bundle does not select.
     member: Option<Member>,
 }
 
@@ -262,6 +263,7 @@ impl Entry {
             let name = key.to_string();
             Member {
                 state: DeploymentState::of_target(&name, None, &target.deployment_id),
+                key: key.clone(),
                 name,
                 cluster: Arc::clone(&cluster),
                 target,

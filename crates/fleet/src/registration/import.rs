@@ -89,14 +89,7 @@ impl Import {
             let generation = values.cluster.spec.redeploy_agent_generation;
             status.agent_deployed_generation = Some(generation);
             let message = "installed the agent; waiting for its registration";
-            set_condition(
-                &mut status.conditions,
-                CONDITION,
-                "True",
-                "Imported",
-                message,
-                &now(),
-            );
+            set_imported(status, "True", "Imported", message);
         })
         .await?;
         Ok(Action::requeue(REGISTERED_CHECK))
@@ -247,14 +240,7 @@ impl Import {
             None => imported(cluster),
         };
         self.write(key, |status| {
-            set_condition(
-                &mut status.conditions,
-                CONDITION,
-                "True",
-                "Imported",
-                message,
-                &now(),
-            );
+            set_imported(status, "True", "Imported", message);
         })
         .await?;
         Ok(Action::await_change())
@@ -322,15 +308,7 @@ impl Reconciler for Import {
             message = format!("{message}; next attempt at {next}");
         }
         self.write(key, |status| {
-            let conditions = &mut status.conditions;
-            set_condition(
-                conditions,
-                CONDITION,
-                "False",
-                error.reason(),
-                &message,
-                &now(),
-            );
+            set_imported(status, "False", error.reason(), &message);
         })
         .await?;
         if error.is_permanent() {
@@ -343,6 +321,11 @@ impl Reconciler for Import {
         // The condition of the Fleet Cluster has the reason.
         !matches!(error, ImportError::Hub(error) if !error.is_conflict())
     }
+}
+
+fn set_imported(status: &mut FleetClusterStatus, value: &str, reason: &str, message: &str) {
+    let conditions = &mut status.conditions;
+    set_condition(conditions, CONDITION, value, reason, message, &now());
 }
 
 fn entry<'a>(secret: &'a Secret, name: &str) -> Option<&'a [u8]> {

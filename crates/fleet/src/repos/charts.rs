@@ -3,16 +3,13 @@
 use drover_api::fleet::GitRepo;
 use drover_charts::{ChartRequest, ChartSource};
 use drover_git::{Checkout, Fetcher, GitError, Reference};
-use drover_gitops::fleet_yaml::{FetchedFiles, GitChart};
+use drover_gitops::fleet_yaml::{CHART_FILE, FetchedFiles, GitChart};
 use drover_gitops::policy::{Policies, Refusal};
 use kube::Client;
 use thiserror::Error;
 
 use super::helm::{HelmAccess, HelmError};
 use super::source::{SourceError, known_hosts};
-
-/// File of each chart.
-const CHART_FILE: &str = "Chart.yaml";
 
 /// The reason why a chart is not fetched.
 #[derive(Debug, Error)]

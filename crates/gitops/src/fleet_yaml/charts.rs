@@ -9,12 +9,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ReadError;
+use super::git_chart::{FORCED, HOSTS};
 use super::tree::{Tree, base_name, join};
 use crate::ids::sha256_hex;
 use crate::yaml;
 
 /// File of a chart with its name, version and dependencies.
-pub(super) const CHART_FILE: &str = "Chart.yaml";
+pub const CHART_FILE: &str = "Chart.yaml";
 
 /// Files that a caller fetched, by path. The paths are relative to the chart's folder, and include the
 /// files of the chart's dependencies.
@@ -105,15 +106,14 @@ pub(super) fn remote(
 
 /// Reports whether a chart is the URL of an archive, a git repository or an OCI artifact.
 fn is_url(chart: &str) -> bool {
-    let hosts = ["github.com/", "gitlab.com/", "bitbucket.org/"];
-    let forced = ["git::", "ssh::", "http::", "https::"];
     let is_scp = chart
         .split_once(':')
         .is_some_and(|(user, path)| user.contains('@') && !path.is_empty());
     chart.contains("://")
-        || hosts
+        || HOSTS
             .iter()
-            .chain(&forced)
+            .chain(&FORCED)
+            .chain(&["http::", "https::"])
             .any(|start| chart.starts_with(start))
         || is_scp
 }
@@ -138,14 +138,16 @@ pub(super) fn dependencies(files: &BTreeMap<String, Vec<u8>>) -> Vec<Chart> {
         .collect()
 }
 
+/// Returns the folders with a `Chart.yaml`.
+pub fn chart_folders(files: &FetchedFiles) -> impl Iterator<Item = &str> {
+    let charts = files.keys().filter(|path| base_name(path) == CHART_FILE);
+    charts.filter_map(|path| Some(path.strip_suffix(CHART_FILE)?.trim_end_matches('/')))
+}
+
 /// Returns the folders of charts whose dependencies are not complete.
 #[must_use]
 pub fn incomplete_charts(files: &FetchedFiles) -> Vec<String> {
-    let charts = files
-        .keys()
-        .filter(|path| base_name(path) == CHART_FILE)
-        .filter_map(|path| Some(path.strip_suffix(CHART_FILE)?.trim_end_matches('/')));
-    charts
+    chart_folders(files)
         .filter(|folder| !missing_dependencies(files, folder).is_empty())
         .map(str::to_owned)
         .collect()

@@ -8,9 +8,9 @@ use url::{Url, form_urlencoded};
 use super::tree::join;
 
 /// Hosts whose repositories have an address without scheme: `github.com/OWNER/NAME`.
-const HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
+pub(super) const HOSTS: [&str; 3] = ["github.com/", "gitlab.com/", "bitbucket.org/"];
 /// Prefixes that select git.
-const FORCED: [&str; 2] = ["git::", "ssh::"];
+pub(super) const FORCED: [&str; 2] = ["git::", "ssh::"];
 /// Schemes that only git has.
 const GIT_SCHEMES: [&str; 3] = ["ssh://", "git+ssh://", "git://"];
 /// Maximum length of an address, in bytes.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::bundle::files as files_of;
-use super::charts::{CHART_FILE, Dependency, field, missing_dependencies};
+use super::charts::{CHART_FILE, Dependency, chart_folders, field, missing_dependencies};
 use super::error::ReadError;
-use super::tree::{Tree, base_name, join};
+use super::tree::{Tree, join};
 
 /// Scheme of dependencies in local folders.
 const FILE: &str = "file://";
@@ -23,8 +23,8 @@ pub(super) fn add(
 ) -> Result<(), ReadError> {
     let mut charts = Vec::new();
     for chart in chart_folders(files) {
-        let origin = join(folder, &chart)?;
-        charts.push((chart, origin));
+        let origin = join(folder, chart)?;
+        charts.push((chart.to_owned(), origin));
     }
     let (mut count, mut bytes) = (0, 0);
     // Each chart has its folder in the bundle, and its folder in the repository.
@@ -57,22 +57,13 @@ pub(super) fn add(
                 ));
             }
             for inner in chart_folders(&found) {
-                charts.push((join(&target, &inner)?, join(&source, &inner)?));
+                charts.push((join(&target, inner)?, join(&source, inner)?));
             }
             let found = found.into_iter();
             files.extend(found.map(|(path, data)| (format!("{target}/{path}"), data)));
         }
     }
     Ok(())
-}
-
-/// Returns the folders with a `Chart.yaml`.
-fn chart_folders(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
-    let charts = files.keys().filter(|path| base_name(path) == CHART_FILE);
-    let folders = charts.filter_map(|path| path.strip_suffix(CHART_FILE));
-    folders
-        .map(|folder| folder.trim_end_matches('/').to_owned())
-        .collect()
 }
 
 /// Returns the folder of a dependency in the repository.

@@ -26,21 +26,18 @@ const MAX_PARTS: usize = 32;
 /// also accept the targets and options of the bundle.
 const SEPARATE_FROM: usize = 1_000_000;
 
-/// Returns the Contents of a manifest in the order of their creation. The last has the manifest's name
-/// `name`, so it exists only after its parts.
+/// Returns the Contents of a manifest in the order of their creation. The last has the manifest's name, so
+/// it exists only after its parts. `sha256` is the hash of the manifest.
 ///
 /// # Errors
 ///
 /// The compression fails, or the compressed manifest is longer than 32 MiB.
-pub fn content_objects(
-    name: &str,
-    sha256: &str,
-    manifest: &Manifest,
-) -> Result<Vec<Content>, ContentError> {
+pub fn content_objects(sha256: &str, manifest: &Manifest) -> Result<Vec<Content>, ContentError> {
+    let name = content_id(sha256);
     let data = manifest.compress()?;
     if data.len() <= PART_BYTES {
         let metadata = ObjectMeta {
-            name: Some(name.to_owned()),
+            name: Some(name),
             ..ObjectMeta::default()
         };
         return Ok(vec![content(metadata, sha256, Some(data))]);
@@ -56,15 +53,15 @@ pub fn content_objects(
     let mut objects: Vec<Content> = parts
         .map(|(index, part)| {
             let metadata = ObjectMeta {
-                name: Some(part_name(name, index)),
-                labels: Some([(PART_OF.to_owned(), name.to_owned())].into()),
+                name: Some(part_name(&name, index)),
+                labels: Some([(PART_OF.to_owned(), name.clone())].into()),
                 ..ObjectMeta::default()
             };
             content(metadata, "", Some(part.to_vec()))
         })
         .collect();
     let metadata = ObjectMeta {
-        name: Some(name.to_owned()),
+        name: Some(name),
         annotations: Some([(PARTS.to_owned(), count.to_string())].into()),
         ..ObjectMeta::default()
     };
@@ -122,17 +119,27 @@ fn part_name(whole: &str, index: usize) -> String {
     format!("p{index:02}-{hash}")
 }
 
+/// The files of a bundle in a separate manifest, and its hash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Separated {
+    /// The files.
+    pub manifest: Manifest,
+    /// SHA-256 of the manifest, in hexadecimal digits.
+    pub sha256: String,
+}
+
 /// Moves the files of a bundle to a separate manifest if the hub would not accept the bundle with its
 /// files. The bundle then names the manifest.
 #[must_use]
-pub fn separate_files(bundle: &mut Bundle) -> Option<Manifest> {
+pub fn separate_files(bundle: &mut Bundle) -> Option<Separated> {
     if go_json::to_string(&bundle.spec.resources).len() < SEPARATE_FROM {
         return None;
     }
     let resources = std::mem::take(&mut bundle.spec.resources);
     let manifest = Manifest { resources };
-    bundle.spec.contents_id = content_id(&manifest.sha256());
-    Some(manifest)
+    let sha256 = manifest.sha256();
+    bundle.spec.contents_id = content_id(&sha256);
+    Some(Separated { manifest, sha256 })
 }
 
 #[cfg(test)]
@@ -164,7 +171,7 @@ mod tests {
     }
 
     fn objects(manifest: &Manifest) -> Result<Vec<Content>, ContentError> {
-        content_objects(&manifest.id(), &manifest.sha256(), manifest)
+        content_objects(&manifest.sha256(), manifest)
     }
 
     #[test]
@@ -229,7 +236,7 @@ mod tests {
         let mut large = Bundle::default();
         large.spec.resources = manifest(1_000_000).resources;
         let separate = separate_files(&mut large).unwrap();
-        assert_eq!(large.spec.contents_id, separate.id());
+        assert_eq!(large.spec.contents_id, separate.manifest.id());
         assert_eq!(large.spec.resources, Vec::new());
     }
 }

@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, start_with_gitops, start_without_tunnel};
-use crate::git::{Client, api_token};
+use crate::git::{Client, api_token, large_text};
 use crate::place::{TestHub, on_both_hubs};
 
 on_both_hubs!(
@@ -54,6 +54,17 @@ impl Rig {
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
     {
         Api::namespaced(self.server.hub.client(), FLEET_NAMESPACE)
+    }
+
+    /// Creates the bundle `shop` with a ConfigMap for all clusters.
+    async fn create_bundle(&self, data: &Value) -> Api<Bundle> {
+        let bundles = self.fleet::<Bundle>();
+        let files = json!([config_map(data)]);
+        bundles
+            .create(&PostParams::default(), &bundle(&files))
+            .await
+            .unwrap();
+        bundles
     }
 
     /// Returns the bundle deployments of all clusters.
@@ -204,12 +215,7 @@ async fn agent_removes_a_bundle_that_was_deleted_while_the_agent_did_not_run(hub
     let (rig, cluster) = Rig::with_cluster_on(hub).await;
     rig.join("shop", &cluster).await;
     let agent = start_with_gitops(&cluster, "pod-0").await;
-    let bundles = rig.fleet::<Bundle>();
-    let files = json!([config_map(&json!({ "color": "red" }))]);
-    bundles
-        .create(&PostParams::default(), &bundle(&files))
-        .await
-        .unwrap();
+    let bundles = rig.create_bundle(&json!({ "color": "red" })).await;
     rig.wait_for_ready(1).await;
     agent.terminate().await;
     bundles
@@ -257,12 +263,7 @@ async fn agent_without_a_tunnel_accesses_the_hub_only_in_its_windows() {
         .unwrap();
     let windows = CheckIns::new(&check_in, "", |_| Some(TimeZone::UTC)).unwrap();
     let _agent = start_without_tunnel(&cluster, "pod-0").await;
-    let bundles = rig.fleet::<Bundle>();
-    let files = json!([config_map(&json!({ "color": "red" }))]);
-    bundles
-        .create(&PostParams::default(), &bundle(&files))
-        .await
-        .unwrap();
+    let bundles = rig.create_bundle(&json!({ "color": "red" })).await;
     wait_for_data(&cluster, Some(&[("color", "red")])).await;
     rig.wait_for_ready(1).await;
 
@@ -417,9 +418,7 @@ impl Rig {
 #[tokio::test]
 async fn bundle_above_the_size_limit_of_the_hub_reaches_the_cluster() {
     let hub = TestHub::embedded();
-    // The hashes of numbers are hardly compressible.
-    let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
-    let large: String = hashes.collect();
+    let large = large_text();
     let template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: shop\ndata:\n  \
                     hash: {{ .Files.Get \"large.txt\" | sha256sum }}\n";
     let files = [

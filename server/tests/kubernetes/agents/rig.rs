@@ -1,6 +1,6 @@
 //! A server with a hub, and a cluster with the import manifest.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drover_agent::wire::{Replica, assemble};
@@ -207,9 +207,15 @@ pub(super) async fn start_without_tunnel(cluster: &ControlPlane, name: &str) -> 
     run(replica)
 }
 
-async fn with_gitops(cluster: &ControlPlane, name: &str) -> Replica {
+/// Returns the program that renders charts.
+pub(super) fn renderer() -> PathBuf {
     let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
     assert!(renderer.exists(), "run: cargo run -p xtask -- renderer");
+    renderer
+}
+
+async fn with_gitops(cluster: &ControlPlane, name: &str) -> Replica {
+    let renderer = renderer();
     let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
     let mut replica = assemble(&config, NAMESPACE, name.to_owned(), Some(renderer), stop).unwrap();
     replica.set_removal_delay(Duration::ZERO);

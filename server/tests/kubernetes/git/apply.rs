@@ -7,7 +7,7 @@ use drover_api::fleet::{Bundle, BundleDeployment, Content, TargetCustomizationMo
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_e2e::eventually;
 use drover_git_hosting::{InitialCommit, Repositories};
-use drover_gitops::ids::{bundle_values, clear_bundle_values, sha256_hex};
+use drover_gitops::ids::{bundle_values, clear_bundle_values};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::ListParams;
@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::{SOON, api_token};
+use super::{SOON, api_token, large_text};
 use crate::place::{TestHub, on_both_hubs};
 use crate::server::Server;
 
@@ -167,7 +167,7 @@ async fn local_folder_is_applied_updated_and_deployed(hub: TestHub) {
         updated.contains("Updated bundle fleet-default/local-shop"),
         "{updated}"
     );
-    wait_for(&first).await;
+    let second = wait_for(&first).await;
     let bundle = bundles(&server).get("local-shop").await.unwrap();
     assert_eq!(bundle.metadata.labels.unwrap()["env"], "test");
     // The server's finalizer is still on the Bundle.
@@ -178,12 +178,10 @@ async fn local_folder_is_applied_updated_and_deployed(hub: TestHub) {
     local.applied(&["local", "shop"]).await;
     assert_eq!(secrets.get_opt("local-shop").await.unwrap(), None);
 
-    // The hashes of numbers are hardly compressible.
-    let hashes = (0..60_000_u32).map(|number| sha256_hex(&number.to_le_bytes()));
-    local.write("shop/large.txt", &hashes.collect::<String>());
-    let before = deployed().await;
+    let third = wait_for(&second).await;
+    local.write("shop/large.txt", &large_text());
     local.applied(&["local", "shop"]).await;
-    let after = wait_for(&before).await;
+    let after = wait_for(&third).await;
     let bundle = bundles(&server).get("local-shop").await.unwrap();
     let content = bundle.spec.contents_id;
     assert!(

@@ -98,6 +98,7 @@ impl FleetManifest {
 
     fn deployment(&self) -> Deployment {
         let mut deployment = workload::deployment(&self.image, &self.image_pull_policy);
+        workload::set_variable(&mut deployment, "DROVER_AGENT_FLEET_HUB", "true");
         if let Some(spec) = &mut deployment.spec {
             if let Some(pod) = &mut spec.template.spec {
                 self.adapt(pod);
@@ -115,7 +116,6 @@ impl FleetManifest {
         let options = &self.pod;
         for container in &mut pod.containers {
             let env = container.env.get_or_insert_default();
-            env.push(workload::value("DROVER_AGENT_FLEET_HUB", "true"));
             env.extend(options.env.iter().cloned());
             if options.resources.is_some() {
                 container.resources.clone_from(&options.resources);

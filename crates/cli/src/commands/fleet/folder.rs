@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use drover_gitops::fleet_yaml::{FleetYaml, Limits, join, missing_dependencies};
+use drover_gitops::fleet_yaml::{FleetYaml, Limits, chart_folders, join, missing_dependencies};
 
 use crate::failure::Failure;
 
@@ -70,11 +70,8 @@ impl LocalFiles {
     fn add_local_charts(&mut self) -> Result<(), Failure> {
         let mut read = BTreeSet::new();
         loop {
-            let charts = self.files.keys().filter_map(|path| {
-                let folder = path.strip_suffix("Chart.yaml")?.trim_end_matches('/');
-                (!read.contains(folder)).then(|| folder.to_owned())
-            });
-            let charts: Vec<String> = charts.collect();
+            let charts = chart_folders(&self.files).filter(|folder| !read.contains(*folder));
+            let charts: Vec<String> = charts.map(str::to_owned).collect();
             if charts.is_empty() {
                 return Ok(());
             }

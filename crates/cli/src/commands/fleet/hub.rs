@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use drover_api::fleet::labels::{REPO_NAME, SECRET_TYPE_BUNDLE_VALUES};
 use drover_api::fleet::{Bundle, GROUP, VERSION};
-use drover_gitops::ids::{bundle_values, clear_bundle_values, content_objects, separate_files};
+use drover_gitops::ids::{
+    Separated, bundle_values, clear_bundle_values, content_objects, separate_files,
+};
 use k8s_openapi::ByteString;
 use reqwest::Method;
 use serde::Serialize;
@@ -80,8 +82,8 @@ async fn apply_one(
     let values = bundle_values(&bundle);
     clear_bundle_values(&mut bundle);
     bundle.spec.values_hash.clone_from(&values.hash);
-    if let Some(manifest) = separate_files(&mut bundle) {
-        let objects = content_objects(&bundle.spec.contents_id, &manifest.sha256(), &manifest);
+    if let Some(Separated { manifest, sha256 }) = separate_files(&mut bundle) {
+        let objects = content_objects(&sha256, &manifest);
         let objects = objects.map_err(|error| {
             Failure::Other(format!(
                 "cannot store the files of the bundle {name}: {error}"

@@ -19,7 +19,7 @@ use drover_kubeconfig::{
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
-use http::uri::{PathAndQuery, Scheme};
+use http::uri::{InvalidUri, PathAndQuery};
 use http::{HeaderValue, Request, Uri};
 use http_body_util::Limited;
 use hyper_util::client::legacy::Client as HttpClient;
@@ -270,19 +270,9 @@ fn authorization(access: &Access) -> Result<Option<HeaderValue>, TargetError> {
     Ok(Some(value))
 }
 
-fn url(base: &HttpsUrl, uri: &Uri) -> Result<Uri, http::Error> {
+fn url(base: &HttpsUrl, uri: &Uri) -> Result<Uri, InvalidUri> {
     let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let (host, port) = (base.host(), base.port());
-    let authority = if host.contains(':') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    };
-    Uri::builder()
-        .scheme(Scheme::HTTPS)
-        .authority(authority)
-        .path_and_query(format!("{}{path}", base.path()))
-        .build()
+    format!("{base}{path}").parse()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Tests of the import of a cluster with a kubeconfig, with a real cluster and the real agent.
 
-use std::path::Path;
 use std::time::Duration;
 
 use drover_agent::wire::assemble_fleet;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::super::rig::{NAMESPACE, Rig, SOON, in_pod, secret};
+use super::super::rig::{NAMESPACE, Rig, SOON, in_pod, renderer, secret};
 use super::{bundle, config_map, create, wait_for_data};
 use crate::place::{TestHub, on_both_hubs};
 
@@ -37,7 +36,7 @@ impl Drop for Agent {
 
 /// Starts an agent with the permissions of the imported manifest.
 async fn start(cluster: &ControlPlane) -> Agent {
-    let renderer = Path::new(env!("CARGO_BIN_EXE_drover")).with_file_name("drover-render");
+    let renderer = renderer();
     let (config, stop) = (in_pod(cluster).await, CancellationToken::new());
     let name = "pod-0".to_owned();
     let mut replica = assemble_fleet(&config, NAMESPACE, name, renderer, stop.clone()).unwrap();

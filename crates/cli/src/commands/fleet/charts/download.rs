@@ -1,7 +1,6 @@
 //! Downloads with the program `drover-render`.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::Path;
 
 use drover_charts::{
@@ -14,6 +13,7 @@ use secrecy::SecretString;
 use super::super::folder::read_file;
 use super::BundleCharts;
 use crate::args::ChartFlags;
+use crate::client::error_chain;
 use crate::failure::Failure;
 
 /// Maximum size of a file with a credential or certificates, in bytes.
@@ -64,25 +64,15 @@ pub(super) async fn fetch(
     for draft in drafts {
         let fetched = Box::pin(downloads.fetch(draft)).await;
         all.push(fetched.map_err(|error| {
+            let messages: Vec<String> = error_chain(&error).map(ToString::to_string).collect();
             Failure::Other(format!(
                 "cannot fetch the charts of the bundle {}: {}",
                 draft.name(),
-                chain(&error)
+                messages.join(": ")
             ))
         })?);
     }
     Ok(all)
-}
-
-/// Returns the messages of an error and its causes.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn access(flags: &ChartFlags) -> Result<ChartAccess, Failure> {
