@@ -68,11 +68,11 @@ weaken: ## Mutation tests: remove each defence; only the named test must fail (t
 	@$(XTASK) weaken
 
 .PHONY: compat-fleet
-compat-fleet: ## Register Fleet's own agent at both hubs, and deploy bundles with it (builds the agent; not in CI)
+compat-fleet: ## Deploy bundles with Fleet's own agent at both hubs, and with Drover's agent at Fleet's own controllers (builds Fleet; not in CI)
 	@.ci/install test
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) compat-fleet
-	@DROVER_TEST_HUB=embedded $(XTASK) compat-fleet
+	@DROVER_TEST_HUB=embedded $(XTASK) compat-fleet --only fleet-agent
 
 .PHONY: pictures
 pictures: ## Take the pictures of README.md from the demonstration in a real browser

@@ -41,8 +41,23 @@ type fetchRequest struct {
 	PlainHTTP             bool   `json:"plainHttp"`
 	// Layout selects the form of the result.
 	Layout layout `json:"layout"`
+	// Selections are the charts of the repository whose newest versions are wanted. They replace Chart and
+	// Version, and need the layout versions.
+	Selections []selection `json:"selections"`
 	// MaxBytes limits the unpacked archive.
 	MaxBytes int64 `json:"maxBytes"`
+}
+
+// selection names a chart of a repository, and a version or a constraint.
+type selection struct {
+	Chart   string `json:"chart"`
+	Version string `json:"version"`
+}
+
+// selected is the newest version of a selection, or the reason why there is none.
+type selected struct {
+	Version string `json:"version"`
+	Error   string `json:"error"`
 }
 
 // layout is the form of a fetched chart.
@@ -55,12 +70,16 @@ const (
 	layoutPacked layout = "packed"
 	// layoutVersion: no file, only the newest version that the request selects.
 	layoutVersion layout = "version"
+	// layoutVersions: no file, only the newest versions of the selections of one repository.
+	layoutVersions layout = "versions"
 )
 
 type fetched struct {
 	Name    string            `json:"name"`
 	Version string            `json:"version"`
 	Files   map[string][]byte `json:"files"`
+	// Versions are the results of the selections, in their order.
+	Versions []selected `json:"versions,omitempty"`
 }
 
 // fetch downloads a chart.
@@ -70,6 +89,13 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
+	if request.Layout == layoutVersions {
+		versions, err := newestVersions(ctx, client, request)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the repository %s: %w", label(request), err)
+		}
+		return &fetched{Versions: versions}, nil
+	}
 	if request.Layout == layoutVersion {
 		version, err := newestVersion(ctx, client, request)
 		if err != nil {
@@ -91,12 +117,12 @@ func fetch(ctx context.Context, request *fetchRequest) (*fetched, error) {
 	}
 	result, err := unpack(data, request)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), err)
+		return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), permanentError{err})
 	}
 	// The version of a direct URL selects nothing.
 	if request.Repo != "" || strings.HasPrefix(request.Chart, "oci://") {
 		if err := checkVersion(request.Version, result.Version); err != nil {
-			return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), err)
+			return nil, fmt.Errorf("cannot use the chart %s: %w", label(request), permanentError{err})
 		}
 	}
 	return result, nil
@@ -126,6 +152,28 @@ func newestVersion(
 		return "", err
 	}
 	return found.Version, nil
+}
+
+// newestVersions returns the versions that the selections select. It reads the index once.
+func newestVersions(
+	ctx context.Context, client *http.Client, request *fetchRequest,
+) ([]selected, error) {
+	index, err := readIndex(ctx, client, request)
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]selected, 0, len(request.Selections))
+	for _, selection := range request.Selections {
+		entry, err := findInIndex(index, selection.Chart, selection.Version)
+		if err != nil {
+			named := fetchRequest{Repo: request.Repo, Chart: selection.Chart, Version: selection.Version}
+			message := fmt.Sprintf("cannot find a version of the chart %s: %v", label(&named), err)
+			versions = append(versions, selected{Error: message})
+			continue
+		}
+		versions = append(versions, selected{Version: entry.Version})
+	}
+	return versions, nil
 }
 
 // checkVersion requires that a chart has the version that the request selects.
@@ -180,6 +228,17 @@ func fetchFromRepo(
 func findInRepo(
 	ctx context.Context, client *http.Client, request *fetchRequest,
 ) (*repo.ChartVersion, error) {
+	index, err := readIndex(ctx, client, request)
+	if err != nil {
+		return nil, err
+	}
+	return findInIndex(index, request.Chart, request.Version)
+}
+
+// readIndex downloads the index of a repository.
+func readIndex(
+	ctx context.Context, client *http.Client, request *fetchRequest,
+) (*repo.IndexFile, error) {
 	base := strings.TrimSuffix(request.Repo, "/")
 	data, err := download(ctx, client, request, base, base+"/index.yaml", maxIndexBytes)
 	if err != nil {
@@ -196,11 +255,16 @@ func findInRepo(
 		})
 	}
 	index.SortEntries()
-	version, err := index.Get(request.Chart, request.Version)
+	return &index, nil
+}
+
+// findInIndex returns the entry of an index for a version or a constraint.
+func findInIndex(index *repo.IndexFile, name, version string) (*repo.ChartVersion, error) {
+	found, err := index.Get(name, version)
 	if err != nil {
-		return nil, fmt.Errorf("no version of the chart matches %q: %w", request.Version, err)
+		return nil, permanentError{fmt.Errorf("no version of the chart matches %q: %w", version, err)}
 	}
-	return version, nil
+	return found, nil
 }
 
 // download reads a URL. It sends the password only to the host of `origin`.
@@ -209,10 +273,12 @@ func download(
 ) ([]byte, error) {
 	get, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {
-		return nil, errors.New("the URL is not valid")
+		return nil, permanentError{errors.New("the URL is not valid")}
 	}
 	if get.URL.Scheme != "https" && get.URL.Scheme != "http" {
-		return nil, fmt.Errorf("the URL scheme %q is not supported; use https or oci", get.URL.Scheme)
+		return nil, permanentError{
+			fmt.Errorf("the URL scheme %q is not supported; use https or oci", get.URL.Scheme),
+		}
 	}
 	get.Header.Set("User-Agent", userAgent)
 	home, err := url.Parse(origin)
@@ -229,14 +295,18 @@ func download(
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s returned %s", get.URL.Redacted(), answer.Status)
+		err := fmt.Errorf("%s returned %s", get.URL.Redacted(), answer.Status)
+		if isPermanentStatus(answer.StatusCode) {
+			return nil, permanentError{err}
+		}
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", get.URL.Redacted(), limit)
+		return nil, permanentError{fmt.Errorf("%s is larger than %d bytes", get.URL.Redacted(), limit)}
 	}
 	return data, nil
 }
@@ -262,7 +332,7 @@ func fetchOCI(
 		return nil, err
 	}
 	if int64(len(pulled.Chart.Data)) > maxArchiveBytes {
-		return nil, fmt.Errorf("the archive is larger than %d bytes", maxArchiveBytes)
+		return nil, permanentError{fmt.Errorf("the archive is larger than %d bytes", maxArchiveBytes)}
 	}
 	return pulled.Chart.Data, nil
 }
@@ -280,7 +350,7 @@ func resolve(client *registry.Client, reference, version string) (tagged, tag st
 			return "", "", err
 		}
 		if version, err = registry.GetTagMatchingVersionOrConstraint(tags, version); err != nil {
-			return "", "", err
+			return "", "", permanentError{err}
 		}
 	}
 	_, resolved, err := client.ValidateReference(reference, version, parsed)

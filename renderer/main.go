@@ -103,6 +103,7 @@ func perform(ctx context.Context, conn *connection, request request) (result res
 	}
 	if err != nil {
 		result.Error = err.Error()
+		result.Permanent = isPermanent(err)
 	}
 	return result
 }

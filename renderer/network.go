@@ -15,18 +15,11 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"drover.dev/renderer/addresses"
 	"drover.dev/renderer/roots"
 )
 
 const maxRedirects = 5
-
-// metadataAddresses are addresses of cloud providers' metadata services outside of the link-local
-// ranges.
-var metadataAddresses = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"),
-	netip.MustParseAddr("100.100.100.200"),
-	netip.MustParseAddr("168.63.129.16"),
-}
 
 func httpClient(request *fetchRequest) (*http.Client, error) {
 	authorities, err := roots.Pool(request.CA)
@@ -80,19 +73,7 @@ func checkDialed(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	return checkAddress(parsed)
-}
-
-func checkAddress(address netip.Addr) error {
-	address = address.Unmap().WithZone("")
-	forbidden := address.IsLinkLocalUnicast() || address.IsMulticast() || address.IsUnspecified()
-	for _, metadata := range metadataAddresses {
-		forbidden = forbidden || address == metadata
-	}
-	if forbidden {
-		return fmt.Errorf("the address %s is a link-local, multicast or metadata address", address)
-	}
-	return nil
+	return addresses.Check(parsed)
 }
 
 // checkRedirect limits redirects. A redirect to another host loses the credential.
@@ -120,7 +101,7 @@ type guarded struct {
 func (g guarded) RoundTrip(request *http.Request) (*http.Response, error) {
 	// A proxy connects to the address, so the dialer does not check it.
 	if literal, err := netip.ParseAddr(request.URL.Hostname()); err == nil {
-		if err := checkAddress(literal); err != nil {
+		if err := addresses.Check(literal); err != nil {
 			return nil, err
 		}
 	}

@@ -24,6 +24,9 @@ type request struct {
 type response struct {
 	ID    uint64 `json:"id"`
 	Error string `json:"error,omitempty"`
+	// Permanent is true if another attempt has the same result until somebody changes the chart, the
+	// repository or the request.
+	Permanent bool `json:"permanent,omitempty"`
 	// Exiting is true if the process ends after the response.
 	Exiting  bool            `json:"exiting,omitempty"`
 	Rendered *results        `json:"rendered,omitempty"`

@@ -34,6 +34,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use self::error::FleetHubError;
 use self::objects::{Bootstrap, Credential, HubLogin, Objects};
@@ -46,6 +47,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_min
 const SUCCESS_PAUSE: Duration = Duration::from_secs(5);
 /// Time in which a hub must accept a new credential.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval of the checks for a new registration token.
+const BOOTSTRAP_CHECK: Duration = Duration::from_secs(20);
 /// Pause between two tests of a new credential.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -73,7 +76,9 @@ struct Attempts {
 
 /// The access to the hub.
 pub(crate) struct FleetHub {
-    objects: Objects,
+    objects: Arc<Objects>,
+    /// The task that looks for a new registration token while the credential is in use.
+    bootstrap_check: Mutex<Option<AbortOnDropHandle<()>>>,
     options: FleetHubOptions,
     places: Arc<watch::Sender<Option<HubPlace>>>,
     attempts: Mutex<Attempts>,
@@ -91,7 +96,8 @@ impl FleetHub {
     pub(crate) fn new(options: FleetHubOptions) -> Self {
         let (own, deployer) = (options.own.clone(), options.deployer.clone());
         Self {
-            objects: Objects::new(own, deployer, &options.namespace),
+            objects: Arc::new(Objects::new(own, deployer, &options.namespace)),
+            bootstrap_check: Mutex::new(None),
             options,
             places: Arc::new(watch::Sender::new(None)),
             attempts: Mutex::new(Attempts {
@@ -116,6 +122,7 @@ impl FleetHub {
                     attempts.next = Some(Instant::now() + SUCCESS_PAUSE);
                 }
                 self.places.send_replace(Some(place.clone()));
+                self.check_bootstrap();
                 let HubPlace {
                     cluster_namespace,
                     cluster_name,
@@ -150,9 +157,28 @@ impl FleetHub {
 
     /// Reports that another replica of the agent deploys the bundles.
     pub(crate) fn stand_by(&self) {
+        self.bootstrap_check.lock().take();
         let message =
             "the agent waits for the Lease of the replica that deploys bundles".to_owned();
         self.options.status.publish(true, "Standby", message);
+    }
+
+    /// Ends the access when a new registration token is in the cluster. The next attempt reads the token.
+    fn check_bootstrap(&self) {
+        let (objects, places) = (Arc::clone(&self.objects), Arc::clone(&self.places));
+        let checking = async move {
+            loop {
+                tokio::time::sleep(BOOTSTRAP_CHECK).await;
+                // An invalid Secret must not end the access.
+                if let Ok(Some(_)) = objects.bootstrap().await {
+                    tracing::info!("found a new registration token");
+                    places.send_replace(None);
+                    return;
+                }
+            }
+        };
+        let task = AbortOnDropHandle::new(tokio::spawn(checking));
+        *self.bootstrap_check.lock() = Some(task);
     }
 
     /// Returns the changes of the state.
@@ -168,13 +194,13 @@ impl FleetHub {
             (Err(FleetHubError::Invalid { .. }), Some(_)) => None,
             (Err(error), _) => return Err(error),
         };
-        let is_current = |stored: &Credential| {
-            let moves = |bootstrap: &Bootstrap| bootstrap.login.url != stored.login.url;
-            !bootstrap.as_ref().is_some_and(moves)
-        };
-        if let Some(stored) = stored.filter(is_current) {
+        let current = stored.and_then(|stored| stored.current(bootstrap.as_ref()));
+        if let Some((stored, is_changed)) = current {
             match (self.connect(&stored).await, &bootstrap) {
                 (Ok((client, place)), _) => {
+                    if is_changed {
+                        self.objects.store(&stored).await?;
+                    }
                     if let Some(unused) = &bootstrap {
                         self.objects.delete_bootstrap(unused).await?;
                     }

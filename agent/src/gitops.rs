@@ -187,7 +187,8 @@ impl Gitops {
 
     /// Deploys the bundle deployments of one place on the hub. Does not return.
     async fn deploy(&self, client: Client, place: &HubPlace) {
-        let client = fault::counting(client);
+        let windows = Arc::new(Windows::of(place));
+        let client = windows.limit(fault::counting(client));
         let deployments = Arc::new(Deployments::default());
         let (kinds, mut changes) = Kinds::new(self.cluster.clone());
         // The tasks of the controller end with this future.
@@ -205,7 +206,6 @@ impl Gitops {
             backoff: Backoff::new(Duration::from_secs(2), Duration::from_mins(2)),
             ..Options::new("bundle-deployments")
         });
-        let windows = Arc::new(Windows::of(place));
         let reconcile = Reconcile {
             windows: Arc::clone(&windows),
             deployer: Arc::clone(&self.deployer),
@@ -233,7 +233,7 @@ impl Gitops {
             self.follow(&client, place, &deployments, &trigger, &windows),
             following,
             check_in::run(&client, place, &self.namespace, &windows),
-            windows.keep(|| self.hub.disconnect()),
+            windows.run(|| self.hub.disconnect()),
         );
     }
 
@@ -271,7 +271,9 @@ impl Gitops {
             let event = tokio::select! {
                 event = events.try_next() => event,
                 () = removal.due() => {
-                    let found = stale::find(&self.deployer, deployments, client, place).await;
+                    let missing = removal.missing();
+                    let found =
+                        stale::find(&self.deployer, deployments, client, place, missing).await;
                     for name in removal.finish(found) {
                         trigger.enqueue(name);
                     }
@@ -280,7 +282,9 @@ impl Gitops {
             };
             match event {
                 Ok(Some(Event::Apply(object))) => {
-                    trigger.enqueue(deployments.set_changed(object));
+                    if let Some(name) = deployments.set_changed(object) {
+                        trigger.enqueue(name);
+                    }
                 }
                 Ok(Some(Event::Delete(object))) => {
                     let name = object.name_any();
@@ -294,10 +298,7 @@ impl Gitops {
                     trigger.enqueue(name);
                 }
                 Ok(Some(Event::InitDone)) => {
-                    for name in deployments.retain(&listed) {
-                        trigger.enqueue(name);
-                    }
-                    removal.listed();
+                    removal.listed(deployments.missing(&listed));
                 }
                 Ok(None) => return,
                 // The watcher continues after an error, with a backoff.

@@ -7,6 +7,8 @@
 //! 3. Thousands of clusters whose agents get a token, watch and read the hub as `drover-agent` does, and
 //!    then report a ready deployment without applying it ([`reporting`]). The machine cannot run
 //!    thousands of agents that apply objects.
+//!
+//! With `--only fleet`, the benchmark measures Fleet's own controllers and agents like the first part.
 
 mod agents;
 mod bundles;
@@ -37,6 +39,9 @@ pub(crate) enum GitopsError {
     /// A real control plane or its agent failed.
     #[error(transparent)]
     ControlPlane(#[from] control_planes::ControlPlaneError),
+    /// Fleet's controllers or agents failed, or they have not been built.
+    #[error(transparent)]
+    Fleet(#[from] control_planes::FleetError),
     /// The hub rejected a request.
     #[error(transparent)]
     Hub(#[from] hub::HubError),
@@ -76,6 +81,8 @@ enum Measurement {
     Deploying,
     /// Simulated clusters whose agents only report
     Reporting,
+    /// Fleet's controllers and agents on real control planes. Not part of the complete benchmark
+    Fleet,
 }
 
 impl Gitops {
@@ -102,6 +109,9 @@ impl Gitops {
         }
         if self.measure.wants(&Measurement::Reporting) {
             Box::pin(reporting::measure(&self.reporting, figures)).await?;
+        }
+        if self.measure.names(&Measurement::Fleet) {
+            Box::pin(control_planes::measure_fleet(self.bundles, figures)).await?;
         }
         Ok(())
     }

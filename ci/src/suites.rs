@@ -109,7 +109,7 @@ pub const SUITES: &[Suite] = &[
         recorded: Recorded { warm: 5, cold: 800 },
         command: "\"$CARGO_TARGET_DIR/debug/xtask\" kubernetes build; \
                   \"$CARGO_TARGET_DIR/debug/xtask\" renderer; cd renderer; \
-                  GOWORK=off go test ./roots ./tarball",
+                  GOWORK=off go test ./addresses ./roots ./tarball",
         ..BUILD
     },
     Suite {

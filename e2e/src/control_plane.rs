@@ -1,6 +1,7 @@
 //! A real control plane: etcd, kube-apiserver, kube-controller-manager and optionally
 //! kube-scheduler.
 
+mod accounts;
 pub(crate) mod audit;
 mod credentials;
 mod error;

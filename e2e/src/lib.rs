@@ -46,6 +46,7 @@ pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
 pub use world::{
-    BuiltImage, EmbeddedHub, Hub, Member, MissingImage, TestUser, World, WorldError, WorldOptions,
+    BuiltImage, EmbeddedHub, FleetAgent, FleetHub, FleetHubOptions, FleetPrograms, Hub, Member,
+    MissingFleet, MissingImage, RegistrationValues, TestUser, World, WorldError, WorldOptions,
     fault_file,
 };

@@ -1,6 +1,7 @@
 //! A complete Drover environment: a hub, a server, a managed cluster with agents, and users.
 
 mod error;
+mod fleet;
 mod hub;
 mod images;
 mod member;
@@ -10,6 +11,9 @@ mod test_user;
 use std::path::{Path, PathBuf};
 
 pub use error::WorldError;
+pub use fleet::{
+    FleetAgent, FleetHub, FleetHubOptions, FleetPrograms, MissingFleet, RegistrationValues,
+};
 pub use hub::{EmbeddedHub, Hub};
 pub use images::{BuiltImage, MissingImage, target_of_tests};
 pub use member::Member;

@@ -21,8 +21,9 @@ enum Recipe {
     /// Manage the Kubernetes programs of the tests
     #[command(subcommand)]
     Kubernetes(kubernetes::Recipe),
-    /// Build Fleet's own agent, register the agent at a hub, and deploy bundles with the agent
-    CompatFleet,
+    /// Build Fleet's own programs, and deploy bundles with Fleet's agent at Drover's hub and with Drover's
+    /// agent at a hub with Fleet's controllers
+    CompatFleet(compat_fleet::CompatFleet),
     /// Run the server on its embedded hub with simulated clusters, until Ctrl-C
     Demo(demo::Demo),
     /// Build the images of the server and the agent, which contain static programs only
@@ -61,7 +62,7 @@ fn start(recipe: Recipe) -> Result<(), Box<dyn Error>> {
     match recipe {
         Recipe::Bench(bench) => bench.run().map_err(Into::into),
         Recipe::Kubernetes(recipe) => recipe.run().map_err(Into::into),
-        Recipe::CompatFleet => compat_fleet::run().map_err(Into::into),
+        Recipe::CompatFleet(compat) => compat.run().map_err(Into::into),
         Recipe::Demo(demo) => demo.run().map_err(Into::into),
         Recipe::Images(images) => images.run().map_err(Into::into),
         Recipe::Instructions(instructions) => instructions.run().map_err(Into::into),

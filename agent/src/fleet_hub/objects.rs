@@ -234,6 +234,22 @@ impl Credential {
         })
     }
 
+    /// Returns the credential if a new registration token belongs to the same hub and namespace, and whether the
+    /// credential has changed. The hub can have another certificate authority.
+    pub(super) fn current(mut self, bootstrap: Option<&Bootstrap>) -> Option<(Self, bool)> {
+        let Some(bootstrap) = bootstrap else {
+            return Some((self, false));
+        };
+        let is_same = bootstrap.login.url == self.login.url
+            && bootstrap.cluster_namespace == self.cluster_namespace;
+        let authorities = &bootstrap.login.authorities;
+        let is_changed = self.login.authorities.trim() != authorities;
+        if is_changed {
+            self.login.authorities.clone_from(authorities);
+        }
+        is_same.then_some((self, is_changed))
+    }
+
     /// Returns the Secret in the format of Fleet's agent.
     fn secret(&self) -> Secret {
         let login = &self.login;

@@ -1,17 +1,18 @@
 //! The registration of the agent, as Fleet's agent does it: a ClusterRegistration, and the Secret with the
 //! credential that the hub creates for it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use drover_api::fleet::ClusterRegistration;
-use drover_api::fleet::labels::REGISTRATION_TOKEN;
+use drover_api::fleet::labels::{NON_MANAGED_AGENT, REGISTRATION_PROOF, REGISTRATION_TOKEN};
 use drover_entropy::random;
-use drover_gitops::ids::credential_secret_name;
+use drover_gitops::ids::{credential_secret_name, registration_proof};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, PostParams};
 use kube::{Client, ResourceExt as _};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
 use super::error::FleetHubError;
@@ -82,10 +83,23 @@ fn request(
         let label = (REGISTRATION_TOKEN.to_owned(), bootstrap.token_name.clone());
         request.metadata.labels = Some([label].into());
     }
+    let token = bootstrap.login.token.expose_secret().as_bytes();
+    let proof = registration_proof(token, &config.client_id, &client_random);
+    request.metadata.annotations = Some([(REGISTRATION_PROOF.to_owned(), proof)].into());
     request.spec.client_id = config.client_id;
     request.spec.client_random.clone_from(&client_random);
-    request.spec.cluster_labels = config.labels.unwrap_or_default();
+    request.spec.cluster_labels = cluster_labels(config.labels);
     Ok((request, client_random))
+}
+
+/// Returns the labels of the cluster. Fleet's controllers deploy Fleet's own agent as a bundle to each cluster
+/// without the label [`NON_MANAGED_AGENT`], and two agents would deploy the same bundles.
+fn cluster_labels(labels: Option<BTreeMap<String, String>>) -> BTreeMap<String, String> {
+    let mut labels = labels.unwrap_or_default();
+    labels
+        .entry(NON_MANAGED_AGENT.to_owned())
+        .or_insert_with(|| "true".to_owned());
+    labels
 }
 
 fn rejected(error: FleetHubError) -> FleetHubError {
@@ -106,4 +120,18 @@ fn credential(bootstrap: &Bootstrap, secret: &Secret) -> Result<Credential, Flee
         cluster_namespace: entries.required("clusterNamespace")?,
         cluster_name: entries.required("clusterName")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registration_prevents_the_deployment_of_fleets_own_agent() {
+        let own = [("env".to_owned(), "test".to_owned())];
+        let labels = cluster_labels(Some(own.into()));
+        assert_eq!(labels["env"], "test");
+        assert_eq!(labels["fleet.cattle.io/non-managed-agent"], "true");
+        assert_eq!(cluster_labels(None).len(), 1);
+    }
 }

@@ -20,6 +20,10 @@ use super::content::{ContentReadError, Files, call};
 /// limit of 512 MiB.
 const MEMORY_BYTES: u64 = 192 << 20;
 
+/// Pause after an error that another attempt does not solve, for example the HTTP status 404. All agents of a
+/// HelmOp send their requests to the same repository.
+pub(super) const PERMANENT_PAUSE: Duration = Duration::from_mins(10);
+
 /// The reason why the chart of a HelmOp is missing.
 #[derive(Debug, Error)]
 pub(super) enum HelmOpChartError {
@@ -36,7 +40,30 @@ pub(super) enum HelmOpChartError {
     #[error("cannot compress a file of the chart")]
     File(#[from] ContentError),
     #[error(transparent)]
-    Fetch(#[from] ChartError),
+    Fetch(ChartError),
+    /// Another attempt has the same result until the repository changes.
+    #[error(
+        "{0}; the agent tries again about every {minutes} minutes, and after each change of the HelmOp",
+        minutes = PERMANENT_PAUSE.as_secs() / 60
+    )]
+    Permanent(ChartError),
+}
+
+impl From<ChartError> for HelmOpChartError {
+    fn from(error: ChartError) -> Self {
+        if error.is_permanent() {
+            Self::Permanent(error)
+        } else {
+            Self::Fetch(error)
+        }
+    }
+}
+
+impl HelmOpChartError {
+    /// Reports whether another attempt has the same result until the repository or the HelmOp changes.
+    pub(super) const fn is_permanent(&self) -> bool {
+        matches!(self, Self::NoChart | Self::Address(_) | Self::Permanent(_))
+    }
 }
 
 /// Creates the fetcher of an agent. `program` is the program that renders charts.

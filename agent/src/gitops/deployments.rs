@@ -42,25 +42,29 @@ impl Deployments {
         name
     }
 
-    /// Stores a changed bundle deployment unless the stored version is newer. Returns its name.
-    pub(super) fn set_changed(&self, deployment: BundleDeployment) -> String {
+    /// Stores a changed bundle deployment unless the stored version is newer. Returns its name if more than
+    /// the status changed, because the agent itself writes the status.
+    pub(super) fn set_changed(&self, deployment: BundleDeployment) -> Option<String> {
         let name = deployment.name_any();
         let mut state = self.0.lock();
         let present = state.present.get(&name);
-        if present.is_none_or(|present| !is_newer(present, &deployment)) {
-            state.removed.remove(&name);
-            state.present.insert(name.clone(), Arc::new(deployment));
+        if present.is_some_and(|present| is_newer(present, &deployment)) {
+            return None;
         }
-        name
+        let is_same = present.is_some_and(|present| has_same_request(present, &deployment));
+        state.removed.remove(&name);
+        state.present.insert(name.clone(), Arc::new(deployment));
+        (!is_same).then_some(name)
     }
 
     /// Stores the response to a write of the status, unless the bundle deployment was deleted or changed in
-    /// the meantime.
+    /// the meantime. The watch then returns the change.
     pub(super) fn set_written(&self, written: BundleDeployment) {
         let mut state = self.0.lock();
         if let Some(present) = state.present.get_mut(&written.name_any())
             && present.uid() == written.uid()
             && !is_newer(present, &written)
+            && has_same_request(present, &written)
         {
             *present = Arc::new(written);
         }
@@ -85,17 +89,14 @@ impl Deployments {
         }
     }
 
-    /// Removes the bundle deployments that are not in a complete list. Returns their names.
-    pub(super) fn retain(&self, listed: &BTreeSet<String>) -> Vec<String> {
-        let known: Vec<String> = self.0.lock().present.keys().cloned().collect();
-        let missing: Vec<String> = known
-            .into_iter()
-            .filter(|name| !listed.contains(name))
-            .collect();
-        for name in &missing {
-            self.remove(name);
-        }
-        missing
+    /// Returns the names of the bundle deployments that are not in a complete list.
+    pub(super) fn missing(&self, listed: &BTreeSet<String>) -> BTreeSet<String> {
+        let state = self.0.lock();
+        let known = state.present.keys();
+        known
+            .filter(|name| !listed.contains(*name))
+            .cloned()
+            .collect()
     }
 
     /// Records a release in the cluster without a bundle deployment. Reports whether it is to remove.
@@ -149,7 +150,7 @@ impl Deployments {
         state.kinds.values().flatten().cloned().collect()
     }
 
-    /// Returns the bundle deployments that have all labels of `selects`.
+    /// Returns all bundle deployments.
     pub(super) fn all(&self) -> Vec<Arc<BundleDeployment>> {
         self.0.lock().present.values().cloned().collect()
     }
@@ -164,6 +165,11 @@ fn is_newer(one: &BundleDeployment, other: &BundleDeployment) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns true if two versions request the same deployment.
+fn has_same_request(one: &BundleDeployment, other: &BundleDeployment) -> bool {
+    one.uid() == other.uid() && one.spec == other.spec && one.labels() == other.labels()
 }
 
 #[cfg(test)]
@@ -204,6 +210,35 @@ mod tests {
         // A hub that was restored from a backup has lower versions.
         deployments.set(deployment("recreated", "5"));
         assert_eq!(version(&deployments).as_deref(), Some("5"));
+    }
+
+    #[test]
+    fn change_of_the_status_causes_no_reconciliation() {
+        let deployments = Deployments::default();
+        let name = Some("a".to_owned());
+        assert_eq!(deployments.set_changed(deployment("u", "10")), name);
+        assert_eq!(deployments.set_changed(deployment("u", "11")), None);
+        let mut changed = deployment("u", "12");
+        changed.spec.deployment_id = "new".to_owned();
+        assert_eq!(deployments.set_changed(changed.clone()), name);
+        changed.labels_mut().insert("a".to_owned(), "b".to_owned());
+        assert_eq!(deployments.set_changed(changed), name);
+        assert_eq!(deployments.set_changed(deployment("recreated", "14")), name);
+    }
+
+    #[test]
+    fn change_during_a_write_of_the_status_causes_a_reconciliation() {
+        let deployments = Deployments::default();
+        deployments.set(deployment("u", "10"));
+        let changed = |version| {
+            let mut changed = deployment("u", version);
+            changed.spec.deployment_id = "new".to_owned();
+            changed
+        };
+        deployments.set_written(changed("12"));
+        let name = Some("a".to_owned());
+        assert_eq!(deployments.set_changed(changed("11")), name);
+        assert_eq!(deployments.set_changed(changed("12")), None);
     }
 
     #[test]

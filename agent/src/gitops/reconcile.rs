@@ -20,7 +20,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::charts::{HelmOpChartError, HelmOpCharts};
+use super::charts::{HelmOpChartError, HelmOpCharts, PERMANENT_PAUSE};
 use super::content::{ContentReadError, Contents, Files, call};
 use super::deployments::Deployments;
 use super::windows::Windows;
@@ -116,6 +116,9 @@ impl Reconcile {
                 Ok((status, report)) => (after, deployed_now) = (status, report),
                 Err((status, error)) => {
                     self.write(name, deployment, &before, status).await?;
+                    if matches!(&error, BundleDeploymentError::Chart(it) if it.is_permanent()) {
+                        return Ok(Action::requeue_about(PERMANENT_PAUSE));
+                    }
                     return Err(error);
                 }
             }
@@ -266,8 +269,13 @@ impl Reconcile {
         state.name().clone_into(&mut after.display.state);
         after.display.deployed = condition(&after, "Deployed");
         after.display.monitored = condition(&after, "Monitored");
-        // The next window repeats the observation.
-        if after == *before || !self.windows.is_open() {
+        if after == *before {
+            return Ok(());
+        }
+        if !self.windows.is_open() {
+            // The list of the next window restores the status on the hub, which the agent then replaces.
+            current.status = Some(after);
+            self.deployments.set_written(current);
             return Ok(());
         }
         let api = Api::<BundleDeployment>::namespaced(self.hub.clone(), &self.namespace);

@@ -1,4 +1,4 @@
-//! Releases in the cluster whose bundle deployment was deleted while this agent did not run.
+//! Releases whose bundle deployment was deleted while this agent did not run or had no access to the hub.
 //!
 //! A hub that was reinstalled or restored has no bundle deployments until its administrator creates the
 //! GitRepos. The agent therefore waits before the removal, and never removes releases of another Cluster
@@ -37,16 +37,33 @@ pub(super) enum FindStaleError {
 pub(super) struct Removal {
     delay: Duration,
     at: Option<Instant>,
+    /// The known bundle deployments that the lists since the last search did not contain.
+    missing: BTreeSet<String>,
 }
 
 impl Removal {
     pub(super) const fn after(delay: Duration) -> Self {
-        Self { delay, at: None }
+        Self {
+            delay,
+            at: None,
+            missing: BTreeSet::new(),
+        }
     }
 
-    /// Starts the delay after a complete list of bundle deployments.
-    pub(super) fn listed(&mut self) {
-        self.at.get_or_insert_with(|| Instant::now() + self.delay);
+    /// Starts the delay after a complete list of bundle deployments, or starts it again if more bundle
+    /// deployments are missing. `missing` are the known bundle
+    /// deployments that the list does not contain.
+    pub(super) fn listed(&mut self, missing: BTreeSet<String>) {
+        let is_new = !missing.is_subset(&self.missing);
+        self.missing.extend(missing);
+        if is_new || self.at.is_none() {
+            self.at = Some(Instant::now() + self.delay);
+        }
+    }
+
+    /// Returns the known bundle deployments that a list did not contain.
+    pub(super) const fn missing(&self) -> &BTreeSet<String> {
+        &self.missing
     }
 
     /// Waits until the search is due.
@@ -62,6 +79,7 @@ impl Removal {
         match found {
             Ok(names) => {
                 self.at = None;
+                self.missing.clear();
                 names
             }
             Err(error) => {
@@ -76,15 +94,17 @@ impl Removal {
     }
 }
 
-/// Finds the releases of bundle deployments that no longer exist on the hub. Returns their names.
+/// Finds the releases of bundle deployments that no longer exist on the hub. Returns their names. `missing`
+/// are known bundle deployments that a list did not contain.
 pub(super) async fn find(
     deployer: &Deployer,
     deployments: &Deployments,
     hub: &Client,
     place: &HubPlace,
+    missing: &BTreeSet<String>,
 ) -> Result<Vec<String>, FindStaleError> {
     let releases = deployer.releases().await?;
-    if releases.is_empty() {
+    if releases.is_empty() && missing.is_empty() {
         return Ok(Vec::new());
     }
     // The watch can be interrupted, so that its bundle deployments are not complete.
@@ -96,6 +116,10 @@ pub(super) async fn find(
     )
     .await?;
     let present: BTreeSet<String> = listed.items.iter().map(ResourceExt::name_any).collect();
+    let mut removed: Vec<String> = missing.difference(&present).cloned().collect();
+    for name in &removed {
+        deployments.remove(name);
+    }
     let stale = select(releases, &present, place.cluster_uid.as_str());
     let stale = stale.into_iter().filter(|release| {
         let options = BundleDeploymentOptions {
@@ -109,7 +133,8 @@ pub(super) async fn find(
         };
         deployments.add_stale(&release.deployment, removed)
     });
-    Ok(stale.map(|release| release.deployment).collect())
+    removed.extend(stale.map(|release| release.deployment));
+    Ok(removed)
 }
 
 /// Returns the releases of the Cluster without a bundle deployment.
@@ -161,12 +186,18 @@ mod tests {
             tokio::time::timeout(after, removal.due()).await.is_ok()
         };
         assert!(!is_due(&removal, Duration::from_hours(1)).await);
-        removal.listed();
+        removal.listed(BTreeSet::from(["a".to_owned()]));
         assert!(!is_due(&removal, Duration::from_mins(14)).await);
         // A second list does not start the delay again.
-        removal.listed();
+        removal.listed(BTreeSet::from(["a".to_owned()]));
         assert!(is_due(&removal, Duration::from_mins(2)).await);
+        removal.listed(BTreeSet::from(["b".to_owned()]));
+        assert!(!is_due(&removal, Duration::from_mins(14)).await);
+        assert!(is_due(&removal, Duration::from_mins(2)).await);
+        let missing: Vec<&str> = removal.missing().iter().map(String::as_str).collect();
+        assert_eq!(missing, ["a", "b"]);
         assert!(removal.finish(Ok(Vec::new())).is_empty());
+        assert!(removal.missing().is_empty());
         assert!(!is_due(&removal, Duration::from_hours(1)).await);
     }
 }

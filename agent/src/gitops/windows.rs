@@ -3,23 +3,37 @@
 //! Outside of the windows, the agent sends no request to the hub. It continues to observe the deployed
 //! objects and to correct drift, and reports the state in the next window.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drover_agent_link::hub::HubPlace;
 use drover_gitops::check_in::{CheckInError, CheckIns};
+use http::Request;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use kube::Client;
+use kube::client::Body;
+use parking_lot::Mutex;
+use thiserror::Error;
 use tokio::sync::watch;
+use tower::service_fn;
 
-/// Longest time between two looks at the clock, which can change.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// Shortest time between two looks at the clock.
-const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+/// Maximum time between two looks at the clock, which can change.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+/// Minimum time between two looks at the clock.
+const MIN_WAIT: Duration = Duration::from_millis(50);
+
+/// A request outside of the windows.
+#[derive(Debug, Error)]
+#[error("cannot send a request to the hub: no check-in window is open")]
+struct Closed;
 
 /// The access to one place on the hub.
 pub(super) struct Windows {
     /// `None` permits all times.
-    windows: Option<CheckIns>,
+    check_ins: Option<CheckIns>,
+    /// Start of the last window.
+    last_start: Mutex<Option<Timestamp>>,
     open: watch::Sender<bool>,
 }
 
@@ -31,8 +45,8 @@ impl Windows {
             let zone = |name: &str| TimeZone::get(name).ok();
             CheckIns::new(spec, place.cluster_uid.as_str(), zone)
         });
-        let windows = match parsed.transpose() {
-            Ok(windows) => windows,
+        let check_ins = match parsed.transpose() {
+            Ok(check_ins) => check_ins,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -42,13 +56,14 @@ impl Windows {
             }
         };
         let access = Self {
-            windows,
+            check_ins,
+            last_start: Mutex::default(),
             open: watch::Sender::new(true),
         };
-        let is_open = access
-            .wait(Timestamp::now())
-            .is_none_or(|(is_open, _)| is_open);
-        access.open.send_replace(is_open);
+        let now = access.look(Timestamp::now());
+        access
+            .open
+            .send_replace(now.is_none_or(|(is_open, _)| is_open));
         access
     }
 
@@ -72,10 +87,26 @@ impl Windows {
         let _ = self.open.subscribe().wait_for(|now| *now == is_open).await;
     }
 
+    /// Returns a client whose requests fail outside of the windows, so that a reconciliation that runs at
+    /// the end of a window does not obtain a new token.
+    pub(super) fn limit(self: &Arc<Self>, client: Client) -> Client {
+        let (windows, namespace) = (Arc::clone(self), client.default_namespace().to_owned());
+        let service = service_fn(move |request: Request<Body>| {
+            let (client, is_open) = (client.clone(), windows.is_open());
+            async move {
+                if !is_open {
+                    return Err(kube::Error::Service(Closed.into()));
+                }
+                client.send(request).await
+            }
+        });
+        Client::new(service, namespace)
+    }
+
     /// Opens and closes the access at the right times, and calls `disconnect` outside of the windows. Does
     /// not return.
-    pub(super) async fn keep(&self, disconnect: impl Fn()) {
-        while let Some((is_open, wait)) = self.wait(Timestamp::now()) {
+    pub(super) async fn run(&self, disconnect: impl Fn()) {
+        while let Some((is_open, wait)) = self.look(Timestamp::now()) {
             let changed = self
                 .open
                 .send_if_modified(|open| std::mem::replace(open, is_open) != is_open);
@@ -93,8 +124,10 @@ impl Windows {
 
     /// Returns whether a window is open, and the time until the next look at the clock. Returns `None` if
     /// all times are permitted.
-    fn wait(&self, now: Timestamp) -> Option<(bool, Duration)> {
-        let window = self.windows.as_ref()?.at(now);
+    fn look(&self, now: Timestamp) -> Option<(bool, Duration)> {
+        let check_ins = self.check_ins.as_ref()?;
+        let mut last_start = self.last_start.lock();
+        let window = check_ins.at(now, *last_start);
         let window = window.map_err(|error: CheckInError| {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -102,11 +135,12 @@ impl Windows {
             );
         });
         let window = window.ok()?;
+        *last_start = check_ins.start_of(&window).or(*last_start);
         let wait = Duration::try_from(window.next_change().duration_since(now));
         let wait = wait.unwrap_or_default();
         Some((
             window.active_until.is_some(),
-            wait.clamp(SHORTEST_WAIT, LONGEST_WAIT),
+            wait.clamp(MIN_WAIT, MAX_WAIT),
         ))
     }
 }
@@ -135,10 +169,10 @@ mod tests {
     #[test]
     fn access_is_open_only_in_windows_and_looks_at_the_clock_each_minute() {
         let nightly = windows("0 0 2 * * *", "30m");
-        let at = |text: &str| nightly.wait(text.parse().unwrap()).unwrap();
-        assert_eq!(at("2026-11-29T02:10:00Z"), (true, LONGEST_WAIT));
+        let at = |text: &str| nightly.look(text.parse().unwrap()).unwrap();
+        assert_eq!(at("2026-11-29T02:10:00Z"), (true, MAX_WAIT));
         assert_eq!(at("2026-11-29T02:29:58Z"), (true, Duration::from_secs(2)));
-        assert_eq!(at("2026-11-29T02:30:00Z"), (false, LONGEST_WAIT));
+        assert_eq!(at("2026-11-29T02:30:00Z"), (false, MAX_WAIT));
         assert_eq!(at("2026-11-30T01:59:59Z"), (false, Duration::from_secs(1)));
     }
 
@@ -154,22 +188,40 @@ mod tests {
         let daily = windows("0 0 2 * * *", "25h");
         daily.open.send_replace(false);
         tokio::select! {
-            () = daily.keep(|| {}) => {}
+            () = daily.run(|| {}) => {}
             () = daily.opened() => {}
         }
         assert!(daily.is_open());
     }
 
     #[tokio::test]
+    async fn request_outside_of_windows_is_not_sent() {
+        let year = Arc::new(windows("0 0 2 1 1 *", "5s"));
+        let sent = Arc::new(Mutex::new(0));
+        let counter = Arc::clone(&sent);
+        let service = service_fn(move |_: Request<Body>| {
+            *counter.lock() += 1;
+            async { Ok::<_, kube::Error>(http::Response::new(Body::empty())) }
+        });
+        let client = year.limit(Client::new(service, "default"));
+        let request = || Request::new(Body::empty());
+        assert!(client.send(request()).await.is_err());
+        assert_eq!(*sent.lock(), 0);
+        year.open.send_replace(true);
+        assert!(client.send(request()).await.is_ok());
+        assert_eq!(*sent.lock(), 1);
+    }
+
+    #[tokio::test]
     async fn connections_close_outside_of_windows() {
         // The window of one second in a year is closed during the test.
         let (year, disconnected) = (windows("0 0 2 1 1 *", "5s"), watch::Sender::new(false));
-        let keeping = year.keep(|| {
+        let running = year.run(|| {
             disconnected.send_replace(true);
         });
         let mut seen = disconnected.subscribe();
         tokio::select! {
-            () = keeping => {}
+            () = running => {}
             _ = seen.wait_for(|closed| *closed) => {}
         }
         assert!(!year.is_open());

@@ -26,7 +26,12 @@ impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
 
     /// Returns true if the benchmark performs the measurement `part`.
     pub(crate) fn wants(&self, part: &P) -> bool {
-        self.is_whole() || self.only.contains(part)
+        self.is_whole() || self.names(part)
+    }
+
+    /// Returns true if `--only` names the measurement `part`.
+    pub(crate) fn names(&self, part: &P) -> bool {
+        self.only.contains(part)
     }
 
     /// Returns true if the benchmark performs all measurements. Otherwise, the benchmark does not

@@ -1,12 +1,13 @@
-//! Three real control planes with the program `drover-agent` and its renderer.
+//! Three real control planes with the program `drover-agent` and its renderer, or with Fleet's agent.
 
+mod fleet;
 mod member;
 
 use std::time::{Duration, Instant};
 
 use super::GitopsError;
 use super::bundles::{Content, LARGE_OBJECTS, large};
-use super::hub::Hub;
+use super::hub::{BundleApi, Hub};
 use super::observer::{Elapsed, Observer};
 use super::processes::{cpu_with_children, peak_rss_mib, peak_rss_of_children_mib, rss_mib};
 use super::reporting::count;
@@ -14,6 +15,8 @@ use super::requests::Requests;
 use crate::figures::{Figures, Goal, median};
 use crate::meter::print_progress;
 use crate::scale::{Stage, settle};
+use fleet::Fleet;
+pub(crate) use fleet::FleetError;
 pub(crate) use member::ControlPlaneError;
 use member::Member;
 
@@ -36,37 +39,106 @@ pub(super) async fn measure(bundles: u32, figures: &mut Figures) -> Result<(), G
     for number in 0..CLUSTERS {
         members.push(Member::start(&mut stage, &format!("real-{number}")).await?);
     }
+    let hub = Hub::of(&stage).await?;
     let bench = Bench {
-        hub: Hub::of(&stage).await?,
+        api: hub.bundles.clone(),
+        hub: MeasuredHub::Drover(Box::new(hub)),
         members,
         bundles,
     };
-    bench.hub.until_checked_in(CLUSTERS).await?;
-    settle().await;
-    figures.add("agent_idle_rss_mib", bench.rss()?, Goal::AtMost(25.0));
-    let observer = bench.hub.observe().await?;
-    bench.config_maps(&observer, figures).await?;
-    bench.changes(figures).await?;
-    bench.hub.delete_all(&observer).await?;
-    bench.charts(&observer, figures).await?;
-    bench.hub.delete_all(&observer).await?;
-    bench.large_chart(&observer, figures).await?;
-    drop(observer);
+    bench.measure(figures).await?;
     drop(bench);
     Ok(stage.stop().await?)
 }
 
+/// Measures the same figures with Fleet's controllers and agents.
+pub(super) async fn measure_fleet(bundles: u32, figures: &mut Figures) -> Result<(), GitopsError> {
+    print_progress(&format!(
+        "starting {CLUSTERS} control planes with Fleet's agents"
+    ));
+    let fleet = Fleet::start().await?;
+    let mut members = Vec::new();
+    for number in 0..CLUSTERS {
+        members.push(fleet.join(&format!("real-{number}")).await?);
+    }
+    let bench = Bench {
+        api: fleet.bundles(),
+        hub: MeasuredHub::Fleet(Box::new(fleet)),
+        members,
+        bundles,
+    };
+    bench.measure(figures).await
+}
+
+/// The hub whose requests are counted.
+enum MeasuredHub {
+    Drover(Box<Hub>),
+    Fleet(Box<Fleet>),
+}
+
+impl MeasuredHub {
+    /// Waits until the hub gets no more requests for some time. Returns the numbers of requests.
+    async fn until_idle(&self) -> Result<Requests, GitopsError> {
+        let fleet = match self {
+            Self::Drover(hub) => return Ok(hub.until_idle(QUIET).await?),
+            Self::Fleet(fleet) => fleet,
+        };
+        let mut last = fleet.requests()?;
+        for _ in 0..20 {
+            tokio::time::sleep(QUIET).await;
+            let now = fleet.requests()?;
+            if now == last {
+                break;
+            }
+            last = now;
+        }
+        Ok(last)
+    }
+}
+
 struct Bench {
-    hub: Hub,
+    // The agents stop before the hub.
     members: Vec<Member>,
+    api: BundleApi,
+    hub: MeasuredHub,
     bundles: u32,
 }
 
 impl Bench {
-    /// Returns a goal that is valid for [`TARGETED`] bundles.
+    async fn measure(&self, figures: &mut Figures) -> Result<(), GitopsError> {
+        self.api.until_checked_in(CLUSTERS).await?;
+        settle().await;
+        let key = self.key("agent_idle_rss_mib");
+        figures.add(&key, self.rss()?, self.goal(25.0));
+        let observer = self.api.observe().await?;
+        self.config_maps(&observer, figures).await?;
+        self.changes(figures).await?;
+        self.api.delete_all(&observer).await?;
+        self.charts(&observer, figures).await?;
+        self.api.delete_all(&observer).await?;
+        self.large_chart(&observer, figures).await
+    }
+
+    /// Returns the key of a figure.
+    fn key(&self, key: &str) -> String {
+        match self.hub {
+            MeasuredHub::Drover(_) => key.to_owned(),
+            MeasuredHub::Fleet(_) => format!("fleet_{key}"),
+        }
+    }
+
+    /// Returns a goal for Drover.
     const fn goal(&self, most: f64) -> Goal {
+        match self.hub {
+            MeasuredHub::Drover(_) => Goal::AtMost(most),
+            MeasuredHub::Fleet(_) => Goal::None,
+        }
+    }
+
+    /// Returns a goal for Drover that is valid for [`TARGETED`] bundles.
+    const fn targeted(&self, most: f64) -> Goal {
         if self.bundles == TARGETED {
-            Goal::AtMost(most)
+            self.goal(most)
         } else {
             Goal::None
         }
@@ -84,7 +156,7 @@ impl Bench {
     /// Creates the bundles, and waits until all clusters are ready.
     async fn deploy(&self, observer: &Observer, content: Content) -> Result<Elapsed, GitopsError> {
         let start = Instant::now();
-        self.hub.create(&content.bundles(self.bundles)).await?;
+        self.api.create(&content.bundles(self.bundles)).await?;
         Ok(observer.until_ready(start, self.bundles, CLUSTERS).await?)
     }
 
@@ -95,8 +167,8 @@ impl Bench {
     ) -> Result<(), GitopsError> {
         print_progress(&format!("deploying {} ConfigMaps", self.bundles));
         let elapsed = self.deploy(observer, Content::ConfigMap).await?;
-        let key = format!("c{CLUSTERS}b{}_configmaps", self.bundles);
-        add_elapsed(&key, &elapsed, self.goal(5.0), figures);
+        let key = self.key(&format!("c{CLUSTERS}b{}_configmaps", self.bundles));
+        add_elapsed(&key, &elapsed, self.targeted(5.0), figures);
         Ok(())
     }
 
@@ -114,29 +186,31 @@ impl Bench {
             }
             let start = Instant::now();
             let resources = Content::ConfigMap.resources(number, &version);
-            self.hub.change(&name, resources).await?;
+            self.api.change(&name, resources).await?;
             for change in changes {
                 change.until_version(&version).await?;
             }
             seconds.push(start.elapsed().as_secs_f64());
         }
         let largest = seconds.iter().copied().fold(0.0, f64::max);
-        figures.add("one_change_s", median(&seconds), Goal::AtMost(0.3));
-        figures.add("one_change_max_s", largest, Goal::AtMost(2.0));
+        let key = self.key("one_change_s");
+        figures.add(&key, median(&seconds), self.goal(0.3));
+        let key = self.key("one_change_max_s");
+        figures.add(&key, largest, self.goal(2.0));
         Ok(())
     }
 
     async fn charts(&self, observer: &Observer, figures: &mut Figures) -> Result<(), GitopsError> {
         print_progress(&format!("deploying {} charts", self.bundles));
-        let requests = self.hub.until_idle(QUIET).await?;
+        let requests = self.hub.until_idle().await?;
         let mut before = Vec::new();
         for member in &self.members {
             before.push((member.requests()?, cpu_with_children(member.agent_id())?));
         }
         let elapsed = self.deploy(observer, Content::Chart).await?;
-        let key = format!("c{CLUSTERS}b{}_charts", self.bundles);
-        add_elapsed(&key, &elapsed, self.goal(8.0), figures);
-        let after = self.hub.until_idle(QUIET).await?;
+        let key = self.key(&format!("c{CLUSTERS}b{}_charts", self.bundles));
+        add_elapsed(&key, &elapsed, self.targeted(8.0), figures);
+        let after = self.hub.until_idle().await?;
         let (mut cpu, mut of_cluster) = (Duration::ZERO, Requests::default());
         for (member, (requests, used)) in self.members.iter().zip(before) {
             let now = cpu_with_children(member.agent_id())?;
@@ -146,21 +220,25 @@ impl Bench {
                 of_cluster = requests;
             }
         }
-        figures.add("agent_cpu_s", cpu.as_secs_f64(), self.goal(2.5));
+        let key = self.key("agent_cpu_s");
+        figures.add(&key, cpu.as_secs_f64(), self.targeted(2.5));
         let requests = after.since(&requests);
-        figures.note(format!("hub_requests: {requests}"));
-        // The load generator creates the bundles.
-        let own = u64::from(self.bundles);
+        let key = self.key("hub_requests");
+        figures.note(format!("{key}: {requests}"));
+        let own = match self.hub {
+            // The load generator creates the bundles.
+            MeasuredHub::Drover(_) => u64::from(self.bundles),
+            // The requests of the load generator have another user.
+            MeasuredHub::Fleet(_) => 0,
+        };
         let of_hub = requests.total().saturating_sub(own);
-        figures.add("hub_requests", count(of_hub), self.goal(800.0));
-        figures.add(
-            "cluster_requests",
-            count(of_cluster.total()),
-            self.goal(400.0),
-        );
-        figures.note(format!("cluster_requests: {of_cluster}"));
+        figures.add(&key, count(of_hub), self.targeted(800.0));
+        let key = self.key("cluster_requests");
+        let total = count(of_cluster.total());
+        figures.add(&key, total, self.targeted(400.0));
+        figures.note(format!("{key}: {of_cluster}"));
         settle().await;
-        figures.add("agent_rss_mib", self.rss()?, Goal::None);
+        figures.add(&self.key("agent_rss_mib"), self.rss()?, Goal::None);
         Ok(())
     }
 
@@ -175,13 +253,15 @@ impl Bench {
             return Ok(());
         };
         let start = Instant::now();
-        self.hub.create(&[large(member.name())]).await?;
+        self.api.create(&[large(member.name())]).await?;
         let elapsed = observer.until_ready(start, 1, 1).await?;
         let renderer = peak_rss_of_children_mib(member.agent_id());
-        add_elapsed("large_chart", &elapsed, Goal::None, figures);
+        add_elapsed(&self.key("large_chart"), &elapsed, Goal::None, figures);
         let peak = peak_rss_mib(member.agent_id())?;
-        figures.add("agent_peak_rss_mib", peak, Goal::None);
-        figures.add("renderer_peak_rss_mib", renderer, Goal::None);
+        figures.add(&self.key("agent_peak_rss_mib"), peak, Goal::None);
+        if member.has_renderer() {
+            figures.add("renderer_peak_rss_mib", renderer, Goal::None);
+        }
         Ok(())
     }
 }

@@ -28,9 +28,9 @@ pub(super) async fn measure(
     let agents = stage.join_with("bundle-agents", clusters, options).await?;
     stage.until_all_ready().await?;
     let hub = Hub::of(&stage).await?;
-    hub.until_checked_in(clusters).await?;
+    hub.bundles.until_checked_in(clusters).await?;
     settle().await;
-    let observer = hub.observe().await?;
+    let observer = hub.bundles.observe().await?;
     print_progress(&format!(
         "deploying {bundles} charts to {clusters} clusters"
     ));
@@ -38,7 +38,7 @@ pub(super) async fn measure(
     let used = cpu_with_children(agents)?;
     let meter = Meter::start(&[("server", stage.server_id()), ("agents", agents)])?;
     let start = Instant::now();
-    hub.create(&Content::Chart.bundles(bundles)).await?;
+    hub.bundles.create(&Content::Chart.bundles(bundles)).await?;
     let elapsed = observer.until_ready(start, bundles, clusters).await?;
     let key = format!("c{clusters}b{bundles}");
     let goal = if (clusters, bundles) == TARGETED {

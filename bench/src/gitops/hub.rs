@@ -1,29 +1,27 @@
-//! The hub of the measured server: bundles, numbers of requests and the size of the stored state.
+//! The hub of the measured server: numbers of requests, labels and the size of the stored state.
+
+mod bundle_api;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drover_api::client_error::ClientError;
-use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
+use drover_api::fleet::{BundleDeployment, FleetCluster};
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_api::kinds::Cluster;
 use drover_gitops::ids::cluster_namespace;
-use futures::{StreamExt as _, TryStreamExt as _};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
 
-use super::observer::{Observer, TimedOut, is_ready};
+use super::observer::{TimedOut, is_ready};
 use super::requests::Requests;
 use crate::administrator::{Administrator, AdministratorError, IMPORTED};
 use crate::scale::Stage;
+pub(super) use bundle_api::BundleApi;
 
-/// Number of concurrent writes of bundles.
-const WRITES: usize = 8;
 /// Timeout of the deletion of a Cluster, in seconds.
 const DELETION_SECONDS: u32 = 60;
-/// Timeout until all agents have checked in, in seconds.
-const CHECK_IN_SECONDS: u32 = 300;
 
 /// The reason why the hub cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +66,7 @@ fn refused(operation: &'static str) -> impl Fn(kube::Error) -> HubError {
 
 /// The hub of a running server.
 pub(super) struct Hub {
-    pub(super) client: Client,
+    pub(super) bundles: BundleApi,
     administrator: Administrator,
     folder: PathBuf,
 }
@@ -77,14 +75,14 @@ impl Hub {
     /// Connects to the hub, and deletes the Cluster without an agent, which would never be ready.
     pub(super) async fn of(stage: &Stage) -> Result<Self, HubError> {
         let hub = Self {
-            client: stage.api().hub_client()?,
+            bundles: BundleApi::new(stage.api().hub_client()?),
             administrator: stage.api().clone(),
             folder: stage.folder().join("data"),
         };
         hub.administrator
             .delete(&format!("/v1/clusters/{IMPORTED}"))
             .await?;
-        let clusters = Api::<FleetCluster>::namespaced(hub.client.clone(), FLEET_NAMESPACE);
+        let clusters = Api::<FleetCluster>::namespaced(hub.bundles.client.clone(), FLEET_NAMESPACE);
         for _ in 0..DELETION_SECONDS {
             let found = clusters.get_opt(IMPORTED).await;
             if found.map_err(refused("read a Fleet Cluster"))?.is_none() {
@@ -93,66 +91,6 @@ impl Hub {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         Err(HubError::NotDeleted)
-    }
-
-    fn bundles(&self) -> Api<Bundle> {
-        Api::namespaced(self.client.clone(), FLEET_NAMESPACE)
-    }
-
-    /// Starts to follow the bundles and the bundle deployments.
-    pub(super) async fn observe(&self) -> Result<Observer, HubError> {
-        Ok(Observer::start(&self.client).await?)
-    }
-
-    /// Creates bundles.
-    pub(super) async fn create(&self, bundles: &[Bundle]) -> Result<(), HubError> {
-        let (api, params) = (self.bundles(), PostParams::default());
-        let creations = bundles.iter().map(|bundle| api.create(&params, bundle));
-        let creations = futures::stream::iter(creations).buffer_unordered(WRITES);
-        let created: Result<Vec<Bundle>, _> = creations.try_collect().await;
-        created.map(drop).map_err(refused("create a bundle"))
-    }
-
-    /// Replaces the files of a bundle.
-    pub(super) async fn change(&self, name: &str, resources: Value) -> Result<(), HubError> {
-        let patch = Patch::Merge(json!({ "spec": { "resources": resources } }));
-        let (api, params) = (self.bundles(), PatchParams::default());
-        let changed = api.patch(name, &params, &patch).await;
-        changed.map(drop).map_err(refused("change a bundle"))
-    }
-
-    /// Deletes all bundles, and waits until the agents have removed their objects from the hub.
-    pub(super) async fn delete_all(&self, observer: &Observer) -> Result<(), HubError> {
-        let api = self.bundles();
-        let listed = api.list_metadata(&ListParams::default()).await;
-        let listed = listed.map_err(refused("list the bundles"))?;
-        for bundle in listed.items {
-            let deleted = api
-                .delete(&bundle.name_any(), &DeleteParams::default())
-                .await;
-            deleted.map_err(refused("delete a bundle"))?;
-        }
-        Ok(observer.until_deleted().await?)
-    }
-
-    /// Waits until the agents of all clusters have checked in. They then follow their bundle deployments.
-    pub(super) async fn until_checked_in(&self, total: u32) -> Result<(), HubError> {
-        let api = Api::<FleetCluster>::namespaced(self.client.clone(), FLEET_NAMESPACE);
-        let mut count = 0;
-        for _ in 0..CHECK_IN_SECONDS {
-            let listed = api.list(&ListParams::default()).await;
-            let listed = listed.map_err(refused("list the Fleet Clusters"))?;
-            let seen = |cluster: &&FleetCluster| {
-                let status = cluster.status.as_ref();
-                status.is_some_and(|status| status.agent.last_seen.is_some())
-            };
-            count = listed.items.iter().filter(seen).count();
-            if count >= total as usize {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-        Err(HubError::NotCheckedIn { count, total })
     }
 
     /// Sets a label of a Cluster.
@@ -164,7 +102,7 @@ impl Hub {
     ) -> Result<(), HubError> {
         let patch = Patch::Merge(json!({ "metadata": { "labels": { label: value } } }));
         let (api, params) = (
-            Api::<Cluster>::all(self.client.clone()),
+            Api::<Cluster>::all(self.bundles.client.clone()),
             PatchParams::default(),
         );
         let changed = api.patch(cluster, &params, &patch).await;
@@ -179,7 +117,7 @@ impl Hub {
         namespace: &str,
     ) -> Result<(), HubError> {
         let place = cluster_namespace(FLEET_NAMESPACE, cluster);
-        let api = Api::<BundleDeployment>::namespaced(self.client.clone(), &place);
+        let api = Api::<BundleDeployment>::namespaced(self.bundles.client.clone(), &place);
         let found = api.get(bundle).await;
         let found = found.map_err(refused("read a bundle deployment"))?;
         if found.spec.options.default_namespace == namespace && is_ready(&found) {

@@ -27,7 +27,7 @@ pub(super) async fn measure(numbers: &[u32], figures: &mut Figures) -> Result<()
     let most = numbers.iter().copied().max().unwrap_or_default();
     let mut stage = Stage::start(most, 0).await?;
     let hub = Hub::of(&stage).await?;
-    let observer = hub.observe().await?;
+    let observer = hub.bundles.observe().await?;
     let mut joined = 0;
     for &clusters in numbers {
         print_progress(&format!(
@@ -38,13 +38,13 @@ pub(super) async fn measure(numbers: &[u32], figures: &mut Figures) -> Result<()
         let count = clusters.saturating_sub(joined);
         let agents = stage.join_with("bundle-agents", count, options).await?;
         joined = clusters;
-        hub.until_checked_in(clusters).await?;
+        hub.bundles.until_checked_in(clusters).await?;
         settle().await;
         hub.until_idle(QUIET).await?;
         print_progress(&format!("deploying one ConfigMap to {clusters} clusters"));
         let meter = Meter::start(&[("server", stage.server_id()), ("newest agents", agents)])?;
         let start = Instant::now();
-        hub.create(&[one_config_map()]).await?;
+        hub.bundles.create(&[one_config_map()]).await?;
         let elapsed = observer.until_ready(start, 1, clusters).await?;
         let key = format!("c{clusters}b1");
         let ready = elapsed.ready.as_secs_f64();
@@ -58,7 +58,7 @@ pub(super) async fn measure(numbers: &[u32], figures: &mut Figures) -> Result<()
             let rss = rss_mib(stage.server_id())?;
             figures.add("server_rss_mib", rss, Goal::None);
         } else {
-            hub.delete_all(&observer).await?;
+            hub.bundles.delete_all(&observer).await?;
         }
     }
     figures

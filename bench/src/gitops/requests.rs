@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use drover_e2e::AuditEvent;
+
 /// The numbers of requests by verb and resource, except watches and Leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::gitops) struct Requests(BTreeMap<(String, String), u64>);
@@ -67,6 +69,25 @@ impl Requests {
             *requests.entry((verb.to_owned(), resource)).or_default() += count;
         }
         Self(requests)
+    }
+}
+
+impl Requests {
+    /// Counts the completed requests in an audit log whose user satisfies `is_counted`.
+    pub(in crate::gitops) fn of_users(
+        events: Vec<AuditEvent>,
+        is_counted: impl Fn(&str) -> bool,
+    ) -> Self {
+        let requests = events.into_iter().filter_map(|event| {
+            let mut object = event.object_ref?;
+            let is_complete = event.stage == "ResponseComplete" && event.verb != "watch";
+            if !object.subresource.is_empty() {
+                object.resource.extend(["/", &object.subresource]);
+            }
+            (is_complete && is_counted(&event.user.username) && object.resource != "leases")
+                .then(|| (event.verb.to_uppercase(), object.resource))
+        });
+        requests.collect()
     }
 }
 

@@ -11,8 +11,9 @@ mod downloads;
 mod process;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -76,6 +77,18 @@ pub struct ChartRequest {
     pub access: Access,
     /// The form of the result.
     pub layout: Layout,
+    /// The requests of a group use at most half of the processes, so that slow repositories of one group do
+    /// not delay all groups. Empty for a request without this limit.
+    pub group: String,
+}
+
+/// A chart of a repository, and its version or semver constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Name of the chart.
+    pub chart: String,
+    /// Version or semver constraint. Empty for the newest release.
+    pub version: String,
 }
 
 /// A fetched chart.
@@ -99,9 +112,28 @@ pub enum ChartError {
     /// The process exceeded the timeout.
     #[error("cannot fetch the chart: no result within {seconds} s", seconds = .0.as_secs())]
     Timeout(Duration),
-    /// The repository, the archive or the request is wrong.
-    #[error("{0}")]
-    Rejected(String),
+    /// The repository, the archive or the request is wrong, or the repository does not answer.
+    #[error("{message}")]
+    Rejected {
+        /// The reason.
+        message: String,
+        /// True if another attempt has the same result until the repository or the request changes.
+        is_permanent: bool,
+    },
+}
+
+impl ChartError {
+    /// Reports whether another attempt has the same result until the repository or the request changes.
+    #[must_use]
+    pub const fn is_permanent(&self) -> bool {
+        matches!(
+            self,
+            Self::Rejected {
+                is_permanent: true,
+                ..
+            }
+        )
+    }
 }
 
 /// Fetches charts.
@@ -109,6 +141,7 @@ pub enum ChartError {
 pub struct Charts {
     settings: ChartSettings,
     slots: Semaphore,
+    groups: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
 impl Charts {
@@ -117,6 +150,7 @@ impl Charts {
     pub fn new(settings: ChartSettings) -> Self {
         Self {
             slots: Semaphore::new(settings.max_processes.max(1)),
+            groups: Mutex::default(),
             settings,
         }
     }
@@ -131,7 +165,8 @@ impl Charts {
             Layout::Archive => "archive",
             Layout::Packed => "packed",
         };
-        self.exchange(request, layout).await
+        let fetched = self.exchange(request, layout, &[]).await?;
+        Ok(fetched.chart()?)
     }
 
     /// Returns the newest version that a request selects, without a download of the chart.
@@ -140,19 +175,58 @@ impl Charts {
     ///
     /// The request has no repository or registry, these have no such version, or the process fails.
     pub async fn newest_version(&self, request: &ChartRequest) -> Result<String, ChartError> {
-        Ok(self.exchange(request, "version").await?.version)
+        Ok(self.exchange(request, "version", &[]).await?.version)
+    }
+
+    /// Returns the newest versions of charts of one repository, in the order of the selections. The index of
+    /// the repository is read once. The fields `chart` and `version` of the request are ignored.
+    ///
+    /// # Errors
+    ///
+    /// The outer error concerns the repository or the process, and the inner errors one selection each.
+    pub async fn newest_versions(
+        &self,
+        request: &ChartRequest,
+        selections: &[Selection],
+    ) -> Result<Vec<Result<String, ChartError>>, ChartError> {
+        let fetched = self.exchange(request, "versions", selections).await?;
+        Ok(fetched.versions(selections.len())?)
+    }
+
+    /// Returns the limit of a group.
+    fn group(&self, name: &str) -> Option<Arc<Semaphore>> {
+        if name.is_empty() {
+            return None;
+        }
+        let share = (self.settings.max_processes / 2).max(1);
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        // A group without requests has only the reference in the map.
+        groups.retain(|_, group| Arc::strong_count(group) > 1);
+        let group = groups.entry(name.to_owned());
+        Some(Arc::clone(
+            group.or_insert_with(|| Arc::new(Semaphore::new(share))),
+        ))
     }
 
     async fn exchange(
         &self,
         request: &ChartRequest,
         layout: &'static str,
-    ) -> Result<FetchedChart, ChartError> {
+        selections: &[Selection],
+    ) -> Result<process::Fetched, ChartError> {
         let timeout = self.settings.timeout;
-        let waiting = tokio::time::timeout(timeout, self.slots.acquire()).await;
-        // The semaphore is never closed.
-        let _slot = waiting.map_err(|_| ChartError::Busy(timeout))?;
-        let response = process::exchange(&self.settings, request, layout);
+        let group = self.group(&request.group);
+        let waiting = async {
+            let share = match &group {
+                Some(group) => Some(group.acquire().await),
+                None => None,
+            };
+            (share, self.slots.acquire().await)
+        };
+        let waiting = tokio::time::timeout(timeout, waiting).await;
+        // The semaphores are never closed.
+        let _slots = waiting.map_err(|_| ChartError::Busy(timeout))?;
+        let response = process::exchange(&self.settings, request, layout, selections);
         match tokio::time::timeout(timeout, response).await {
             Ok(response) => response,
             Err(_) => Err(ChartError::Timeout(timeout)),

@@ -10,7 +10,7 @@ use drover_render_process::{Process, Setup};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
 
-use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart};
+use crate::{ChartError, ChartRequest, ChartSettings, FetchedChart, Selection};
 
 /// Maximum size of the unpacked files of a chart, in bytes. The hub stores no larger bundles.
 pub(crate) const MAX_UNPACKED_BYTES: usize = 32 << 20;
@@ -89,20 +89,70 @@ struct Fetch<'a> {
     plain_http: bool,
     layout: &'static str,
     max_bytes: usize,
+    selections: Vec<Selected<'a>>,
+}
+
+#[derive(Serialize)]
+struct Selected<'a> {
+    chart: &'a str,
+    version: &'a str,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Response {
     error: String,
+    permanent: bool,
     fetched: Option<Fetched>,
 }
 
+/// The result of a request.
 #[derive(Deserialize)]
-struct Fetched {
-    version: String,
-    /// `null` if the request asks only for the version.
+pub(crate) struct Fetched {
+    pub(crate) version: String,
+    /// `null` if the request asks only for versions.
     files: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    versions: Vec<FoundVersion>,
+}
+
+/// The newest version of a selection, or the reason why there is none.
+#[derive(Deserialize)]
+struct FoundVersion {
+    version: String,
+    error: String,
+}
+
+impl Fetched {
+    /// Returns the chart.
+    pub(crate) fn chart(self) -> Result<FetchedChart, ProcessError> {
+        let files = self.files.unwrap_or_default().into_iter();
+        let files = files.map(|(path, text)| Ok((path, STANDARD.decode(text)?)));
+        let files: Result<_, base64::DecodeError> = files.collect();
+        Ok(FetchedChart {
+            version: self.version,
+            files: files.map_err(|_| ProcessError::Response("the response is not valid"))?,
+        })
+    }
+
+    /// Returns the versions of the selections.
+    pub(crate) fn versions(
+        self,
+        count: usize,
+    ) -> Result<Vec<Result<String, ChartError>>, ProcessError> {
+        if self.versions.len() != count {
+            return Err(ProcessError::Response("the response is not valid"));
+        }
+        let found = self.versions.into_iter();
+        let found = found.map(|found| match &*found.error {
+            "" => Ok(found.version),
+            error => Err(ChartError::Rejected {
+                message: shortened(error),
+                is_permanent: true,
+            }),
+        });
+        Ok(found.collect())
+    }
 }
 
 /// Starts a process, sends a request, and returns the response.
@@ -110,6 +160,7 @@ async fn respond(
     settings: &ChartSettings,
     request: &ChartRequest,
     layout: &'static str,
+    selections: &[Selection],
 ) -> Result<Response, ProcessError> {
     let start = |source| ProcessError::Start {
         program: settings.program.clone(),
@@ -128,7 +179,8 @@ async fn respond(
         file_bytes: MAX_FILE_BYTES,
         frame_bytes: MAX_RESPONSE_BYTES,
     })?;
-    process.write(&message(settings, request, layout)).await?;
+    let message = message(settings, request, layout, selections);
+    process.write(&message).await?;
     Ok(process.read().await?.0)
 }
 
@@ -137,21 +189,17 @@ pub(crate) async fn exchange(
     settings: &ChartSettings,
     request: &ChartRequest,
     layout: &'static str,
-) -> Result<FetchedChart, ChartError> {
-    let response = respond(settings, request, layout).await?;
+    selections: &[Selection],
+) -> Result<Fetched, ChartError> {
+    let response = respond(settings, request, layout, selections).await?;
     if !response.error.is_empty() {
-        return Err(ChartError::Rejected(shortened(&response.error)));
+        return Err(ChartError::Rejected {
+            message: shortened(&response.error),
+            is_permanent: response.permanent,
+        });
     }
-    let fetched = response
-        .fetched
-        .ok_or(ProcessError::Response("the response has no result"))?;
-    let files = fetched.files.unwrap_or_default().into_iter();
-    let files = files.map(|(path, text)| Ok((path, STANDARD.decode(text)?)));
-    let files: Result<_, base64::DecodeError> = files.collect();
-    Ok(FetchedChart {
-        version: fetched.version,
-        files: files.map_err(|_| ProcessError::Response("the response is not valid"))?,
-    })
+    let none = ProcessError::Response("the response has no result");
+    Ok(response.fetched.ok_or(none)?)
 }
 
 /// Returns the beginning of a text without control characters.
@@ -171,6 +219,7 @@ fn message<'a>(
     settings: &ChartSettings,
     request: &'a ChartRequest,
     layout: &'static str,
+    selections: &'a [Selection],
 ) -> Request<'a> {
     let (username, password) = match &request.access.credential {
         Some(credential) => (&*credential.username, credential.password.expose_secret()),
@@ -189,6 +238,13 @@ fn message<'a>(
             plain_http: request.access.plain_http,
             layout,
             max_bytes: MAX_UNPACKED_BYTES,
+            selections: selections
+                .iter()
+                .map(|it| Selected {
+                    chart: &it.chart,
+                    version: &it.version,
+                })
+                .collect(),
         },
     }
 }

@@ -81,7 +81,8 @@ pub struct Outcome {
     pub release: String,
     /// The objects of the release.
     pub objects: Vec<ObjectKey>,
-    /// The written objects. `None` if the release was already complete.
+    /// The written objects. `None` if the release was already complete, or if the objects can have changed
+    /// since.
     applied: Option<observe::Observed>,
 }
 

@@ -109,6 +109,7 @@ impl Bundles {
         if let Files::Inline(_, manifest) = &compiled.files
             && !plan.steps.is_empty()
         {
+            let manifest = Arc::clone(manifest);
             self.contents.ensure(manifest, &compiled.sha256).await?;
         }
         let options = compiled.members().map(|member| &member.target.options);
@@ -310,7 +311,7 @@ impl Bundles {
     }
 }
 
-/// Plans the next step of a rollout. Returns the plan and the number of clusters that are not offline.
+/// Plans the next step of a rollout. Returns the plan and the number of clusters that it waits for.
 fn plan(
     bundle: &Bundle,
     compiled: &Compiled,
@@ -335,10 +336,11 @@ fn plan(
             paused: bundle.spec.paused
                 || member.cluster.spec.paused
                 || is_off_schedule(&member.cluster),
-            offline: Contact::of(&member.cluster, now).is_absent(),
+            absent: Contact::of(&member.cluster, now)
+                .is_absent_for(member.deployment.as_deref(), &member.target.deployment_id),
         })
         .collect();
-    let online = candidates.iter().filter(|candidate| !candidate.offline);
+    let online = candidates.iter().filter(|candidate| !candidate.absent);
     let online = online.count();
     let plan = rollout::plan(bundle.spec.rollout_strategy.as_ref(), &candidates)?;
     Ok((plan, online))

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use drover_api::fleet::{Bundle, Content};
 use drover_gitops::ids::{
-    ContentError, Manifest, Separated, content_id, content_objects, separate_files, whole_name,
+    ContentError, Manifest, Separated, content_id, content_objects, part_names, separate_files,
+    whole_name,
 };
-use drover_hub::HubError;
+use drover_hub::{HubError, call};
 use drover_reconcile::{Action, Attempt, Reconciler};
 use kube::{Api, Client, ResourceExt as _};
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::mirror::Key;
@@ -31,6 +33,13 @@ pub(crate) enum ContentsError {
     Hub(#[from] HubError),
     #[error(transparent)]
     Files(#[from] ContentError),
+    #[error(
+        "the Content {0} exists with other data, or is being deleted; delete it, and the server creates it \
+         again"
+    )]
+    Different(String),
+    #[error("cannot compress the files")]
+    Compression(#[source] JoinError),
 }
 
 /// The writer of Contents.
@@ -55,28 +64,56 @@ impl Contents {
     /// manifest.
     pub(crate) async fn ensure(
         &self,
-        manifest: &Manifest,
+        manifest: Arc<Manifest>,
         sha256: &str,
     ) -> Result<(), ContentsError> {
         let name = content_id(sha256);
         self.unused.lock().insert(name.clone(), Instant::now());
-        if self.world.contents.get(&Key::new("", name)).is_some() {
+        if self.is_complete(&name) {
             return Ok(());
         }
-        let contents = Api::all(self.client.clone());
-        for object in content_objects(sha256, manifest)? {
-            let created = create("create a Content", &contents, &object).await?;
-            self.world.contents.observe(created.unwrap_or(object));
+        let sha256 = sha256.to_owned();
+        let objects = spawn_blocking(move || content_objects(&sha256, &manifest));
+        for object in objects.await.map_err(ContentsError::Compression)?? {
+            self.create(object).await?;
         }
         Ok(())
     }
 
-    /// Moves the files of a bundle to a Content if the hub would not accept the bundle with its files.
-    pub(crate) async fn separate(&self, bundle: &mut Bundle) -> Result<(), ContentsError> {
-        if let Some(Separated { manifest, sha256 }) = separate_files(bundle) {
-            self.ensure(&manifest, &sha256).await?;
+    /// Reports whether a Content and all its parts exist.
+    fn is_complete(&self, name: &str) -> bool {
+        let get = |name: &str| self.world.contents.get(&Key::new("", name));
+        let parts = get(name).and_then(|whole| part_names(&whole).ok());
+        parts.is_some_and(|parts| parts.iter().all(|part| get(part).is_some()))
+    }
+
+    async fn create(&self, object: Content) -> Result<(), ContentsError> {
+        let contents = Api::all(self.client.clone());
+        if let Some(created) = create("create a Content", &contents, &object).await? {
+            self.world.contents.observe(created);
+            return Ok(());
         }
+        let name = object.name_any();
+        let present = call("read a Content", contents.get_opt(&name)).await?;
+        let same = present.filter(|present| {
+            // Other programs compress the same files to other data. Only parts have no hash.
+            let is_same = present.sha256_sum == object.sha256_sum
+                && (!object.sha256_sum.is_empty() || present.content == object.content);
+            is_same && present.metadata.deletion_timestamp.is_none()
+        });
+        let same = same.ok_or(ContentsError::Different(name))?;
+        self.world.contents.observe(same);
         Ok(())
+    }
+
+    /// Moves the files of a bundle to a Content if the hub would not accept the bundle with its files.
+    pub(crate) async fn separate(&self, mut bundle: Bundle) -> Result<Bundle, ContentsError> {
+        let separating = spawn_blocking(move || (separate_files(&mut bundle), bundle));
+        let (separated, bundle) = separating.await.map_err(ContentsError::Compression)?;
+        if let Some(Separated { manifest, sha256 }) = separated {
+            self.ensure(Arc::new(manifest), &sha256).await?;
+        }
+        Ok(bundle)
     }
 
     /// Deletes Contents that have been unused for a time.
@@ -87,7 +124,7 @@ impl Contents {
         let bundles = self.world.bundles.all();
         used.extend(bundles.iter().map(|bundle| bundle.spec.contents_id.clone()));
         let now = Instant::now();
-        let expired: Vec<Arc<Content>> = {
+        let mut expired: Vec<Arc<Content>> = {
             let mut unused = self.unused.lock();
             let mut expired = self.world.contents.all();
             // A part is unused as long as its Content.
@@ -98,13 +135,27 @@ impl Contents {
             unused.retain(|name, since| !used.contains(name) && now - *since < UNUSED);
             expired
         };
-        let contents = Api::<Content>::all(self.client.clone());
+        // A Content without parts is not usable, so it is deleted before its parts.
+        expired.sort_by_key(|content| whole_name(content) != content.name_any());
+        let (mut failed, mut result) = (BTreeSet::new(), Ok(()));
         for content in expired {
+            let whole = whole_name(&content);
             // A Content with an entry was requested again.
-            if !self.unused.lock().contains_key(&whole_name(&content)) {
-                delete("delete an unused Content", &contents, &content.name_any()).await?;
+            if failed.contains(&whole) || self.unused.lock().contains_key(&whole) {
+                continue;
+            }
+            if let Err(error) = self.delete(&content).await {
+                failed.insert(whole);
+                result = Err(error);
             }
         }
+        result
+    }
+
+    async fn delete(&self, content: &Content) -> Result<(), HubError> {
+        let (contents, name) = (Api::<Content>::all(self.client.clone()), content.name_any());
+        delete("delete an unused Content", &contents, &name).await?;
+        self.world.contents.forget(&Key::new("", name));
         Ok(())
     }
 }

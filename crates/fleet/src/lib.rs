@@ -40,6 +40,7 @@ use self::clusters::Clusters;
 use self::contents::{Collection, Contents};
 use self::helm_ops::{HelmOpPolls, HelmOps};
 use self::image_scans::ImageScans;
+use self::limits::concurrency::ConcurrencyLimits;
 use self::registration::{HubAddress, Registration};
 use self::repos::{BundleWriter, RepoStates, RepoStatuses, Repos};
 use self::rights::Rights;
@@ -66,6 +67,12 @@ const POLL_PAUSE: Duration = Duration::from_secs(2);
 const STATUS_DELAY: Duration = Duration::from_secs(1);
 /// Maximum number of HelmOps that search for versions at the same time.
 const POLLS: usize = 4;
+/// Maximum number of these HelmOps in one namespace.
+const POLLS_OF_NAMESPACE: usize = 1;
+/// Maximum number of processes that read git repositories.
+pub const GIT_WORKERS: usize = 5;
+/// Maximum number of GitRepos of one namespace that are polled at the same time.
+const REPOS_OF_NAMESPACE: usize = GIT_WORKERS - 1;
 
 /// The controllers of Fleet's kinds.
 pub struct Gitops {
@@ -289,7 +296,9 @@ impl Gitops {
             client,
             world: world.clone(),
         };
-        let repos = Repos::new(writer, contents, fetcher, charts, states, statuses);
+        let enqueue = trigger.clone();
+        let limits = ConcurrencyLimits::new(REPOS_OF_NAMESPACE, move |key| enqueue.enqueue(key));
+        let repos = Repos::new(writer, contents, fetcher, charts, states, statuses, limits);
         Controller::new(trigger, repos).at_start(move || Repos::keys(&world))
     }
 
@@ -332,12 +341,14 @@ impl Gitops {
         });
         HelmOpPolls::connect(&self.world, &polling);
         let versions = Arc::default();
+        let enqueue = polling.clone();
         let polls = HelmOpPolls {
             client: self.hub.client(),
             charts: Arc::clone(&self.charts),
             world: self.world.clone(),
             versions: Arc::clone(&versions),
             helm_ops: trigger.clone(),
+            limits: ConcurrencyLimits::new(POLLS_OF_NAMESPACE, move |key| enqueue.enqueue(key)),
         };
         let helm_ops = HelmOps::new(self.hub.client(), self.world.clone(), versions);
         let (world, seen) = (self.world.clone(), self.world.clone());

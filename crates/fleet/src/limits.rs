@@ -1,5 +1,7 @@
 //! The limits of the namespaces of tenants, from GitRepoRestrictions and Policies.
 
+pub(crate) mod concurrency;
+
 use drover_gitops::policy::Policies;
 use drover_reconcile::Trigger;
 

@@ -1,8 +1,9 @@
 //! Clusters whose agents have not checked in for a time, or may not check in at present.
 
-use drover_api::fleet::FleetCluster;
+use drover_api::fleet::{BundleDeployment, FleetCluster};
 use drover_api::kinds::CheckInSpec;
-use drover_gitops::check_in::CheckIns;
+use drover_gitops::check_in::{CheckIns, Expected};
+use drover_gitops::states::{State, state_of};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt as _;
@@ -20,7 +21,7 @@ pub(crate) enum Contact {
     Online,
     /// The agent connects again in its next window.
     Waiting {
-        /// Start of the next window.
+        /// Latest time of the next check-in.
         next: Timestamp,
     },
     /// The agent has not checked in for too long, or never.
@@ -36,23 +37,30 @@ impl Contact {
         };
         // The condition of the cluster shows windows that are not valid. Its agent ignores them.
         let windows = check_ins(cluster).and_then(Result::ok);
-        let evaluated = windows.as_ref().and_then(|windows| {
-            let offline_from = windows.offline_from(seen).ok()?;
-            Some((offline_from, windows.at(now).ok()?))
-        });
-        match evaluated {
-            Some((offline_from, _)) if now > offline_from => Self::Offline { last_seen },
-            Some((_, window)) if window.active_until.is_none() => Self::Waiting {
-                next: window.next_start,
-            },
-            None if now.duration_since(seen) > OFFLINE => Self::Offline { last_seen },
-            Some(_) | None => Self::Online,
+        let expected = windows.and_then(|windows| windows.expected(seen, now, OFFLINE).ok());
+        let silent = now.duration_since(seen) > OFFLINE;
+        match expected {
+            Some(Expected::Connected) => Self::Online,
+            Some(Expected::Later(next)) => Self::Waiting { next },
+            None if !silent => Self::Online,
+            Some(Expected::Missed) | None => Self::Offline { last_seen },
         }
     }
 
-    /// Reports whether a rollout does not wait for the cluster.
-    pub(crate) fn is_absent(&self) -> bool {
-        *self != Self::Online
+    /// Reports whether a rollout of the deployment `wanted` does not wait for the cluster. An agent that
+    /// has applied the deployment has reported its result, which stays valid until the next window.
+    pub(crate) fn is_absent_for(&self, current: Option<&BundleDeployment>, wanted: &str) -> bool {
+        match self {
+            Self::Online => false,
+            Self::Offline { .. } => true,
+            Self::Waiting { .. } => current.is_none_or(|current| {
+                let state = state_of(current, wanted);
+                !matches!(
+                    state,
+                    State::Ready | State::NotReady | State::Modified | State::ErrApplied
+                )
+            }),
+        }
     }
 }
 
@@ -76,7 +84,7 @@ fn last_seen(cluster: &FleetCluster) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use drover_api::fleet::FleetClusterStatus;
+    use drover_api::fleet::{FleetClusterStatus, FleetCondition};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;
@@ -96,8 +104,33 @@ mod tests {
         for (minutes, offline) in [(None, true), (Some(16), false), (Some(17), true)] {
             let cluster = seen(minutes.map(|it| now - SignedDuration::from_mins(it)));
             let contact = Contact::of(&cluster, now);
-            assert_eq!(contact.is_absent(), offline, "{minutes:?}");
+            assert_eq!(contact.is_absent_for(None, "id"), offline, "{minutes:?}");
         }
+    }
+
+    #[test]
+    fn rollout_waits_for_a_reported_result_between_windows() {
+        let next = Timestamp::from_second(100_000).unwrap();
+        let reported = |id: &str| -> BundleDeployment {
+            serde_json::from_value(serde_json::json!({
+                "metadata": { "name": "a" }, "spec": {}, "status": { "appliedDeploymentID": id },
+            }))
+            .unwrap()
+        };
+        let waiting = Contact::Waiting { next };
+        assert!(waiting.is_absent_for(None, "new"));
+        assert!(waiting.is_absent_for(Some(&reported("old")), "new"));
+        assert!(!waiting.is_absent_for(Some(&reported("new")), "new"));
+        let mut failed = reported("old");
+        let condition = FleetCondition {
+            type_: "Deployed".to_owned(),
+            status: "False".to_owned(),
+            ..FleetCondition::default()
+        };
+        failed.status.get_or_insert_default().conditions = vec![condition];
+        assert!(!waiting.is_absent_for(Some(&failed), "new"));
+        let offline = Contact::Offline { last_seen: None };
+        assert!(offline.is_absent_for(Some(&reported("new")), "new"));
     }
 
     #[test]
@@ -111,8 +144,8 @@ mod tests {
         assert_eq!(at("2026-11-28T02:20:00Z"), Contact::Online);
         let next = time("2026-11-29T02:00:00Z");
         assert_eq!(at("2026-11-28T12:00:00Z"), Contact::Waiting { next });
-        assert_eq!(at("2026-11-29T02:20:00Z"), Contact::Online);
-        let missed = at("2026-11-29T02:40:00Z");
+        assert_eq!(at("2026-11-29T02:10:00Z"), Contact::Online);
+        let missed = at("2026-11-29T02:20:00Z");
         assert!(matches!(missed, Contact::Offline { .. }), "{missed:?}");
     }
 }

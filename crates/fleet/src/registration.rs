@@ -31,6 +31,7 @@ use self::import::{Import, ImportState};
 use self::removal::Removal;
 use self::requests::Requests;
 use self::tokens::Tokens;
+use crate::limits::concurrency::ConcurrencyLimits;
 use crate::mirror::Key;
 use crate::rights::Rights;
 use crate::world::World;
@@ -60,9 +61,11 @@ const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 
 /// Maximum number of concurrent imports.
-const IMPORTS: usize = 8;
-/// Timeout of an import. Each of its requests has a shorter timeout.
-const IMPORT_TIMEOUT: Duration = Duration::from_mins(5);
+const IMPORTS: usize = 16;
+/// Maximum number of concurrent imports of a namespace.
+const IMPORTS_OF_NAMESPACE: usize = 4;
+/// Timeout of an import. The requests to the cluster have a shorter timeout.
+const IMPORT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The address of the hub for agents.
 #[derive(Clone, Debug)]
@@ -119,6 +122,10 @@ impl Registration {
             world: world.clone(),
             address: address.clone(),
             options,
+            limits: {
+                let enqueue = imports.clone();
+                ConcurrencyLimits::new(IMPORTS_OF_NAMESPACE, move |key| enqueue.enqueue(key))
+            },
         };
         let starts = [world.clone(), world.clone(), world.clone(), world.clone()];
         let [token_keys, request_keys, cluster_keys, import_keys] = starts;
@@ -185,7 +192,7 @@ fn connect(world: &World, tokens: &Trigger<Key>, requests: &Trigger<Key>, remova
     });
 }
 
-/// Enqueues Fleet Clusters with a kubeconfig.
+/// Enqueues Fleet Clusters with a kubeconfig, and Fleet Clusters whose import stops.
 fn connect_imports(world: &World, imports: &Trigger<Key>) {
     let enqueue = imports.clone();
     world.clusters.listen(move |change| {
@@ -193,8 +200,7 @@ fn connect_imports(world: &World, imports: &Trigger<Key>) {
             let imported = cluster.as_ref().filter(|it| import::is_import(it));
             imported.map(|cluster| ImportState::of(cluster))
         };
-        let after = state(&change.after);
-        if after.is_some() && after != state(&change.before) {
+        if change.after.is_some() && state(&change.after) != state(&change.before) {
             enqueue.enqueue(change.key.clone());
         }
     });

@@ -28,6 +28,7 @@ use self::polls::Polls;
 use self::state::{Failure, States};
 use crate::contents::Contents;
 use crate::limits;
+use crate::limits::concurrency::{ConcurrencyLimits, Permit};
 use crate::mirror::Key;
 use crate::world::World;
 use crate::writes::{UNREADABLE, exists};
@@ -53,6 +54,7 @@ pub(crate) struct Repos {
     contents: Contents,
     states: States,
     statuses: Trigger<Key>,
+    limits: ConcurrencyLimits,
 }
 
 impl Repos {
@@ -63,6 +65,7 @@ impl Repos {
         charts: Arc<Charts>,
         states: States,
         statuses: Trigger<Key>,
+        limits: ConcurrencyLimits,
     ) -> Self {
         Self {
             client: writer.client.clone(),
@@ -74,6 +77,7 @@ impl Repos {
             charts,
             states,
             statuses,
+            limits,
         }
     }
 
@@ -108,7 +112,7 @@ impl Repos {
     }
 
     /// Polls a repository, and writes its bundles after a change.
-    async fn poll(&self, key: &Key, repo: &GitRepo) -> Result<(), FetchError> {
+    async fn poll(&self, key: &Key, repo: &GitRepo, permit: Permit) -> Result<(), FetchError> {
         let source = source::source(&self.client, repo).await?;
         let reference = source::reference(repo);
         let max_age = self.states.max_age(key, interval(repo));
@@ -133,6 +137,8 @@ impl Repos {
         let downloads = Downloads::new(&self.charts, source_of_charts);
         let present = self.writer.of(key);
         let bundles = fetch::bundles(&self.fetcher, &source, &repo_at, downloads, present).await?;
+        // The writes wait only for the hub.
+        drop(permit);
         let bundles = self.separate(bundles).await?;
         self.writer.write(key, bundles).await?;
         self.states.read(key, repo, &commit);
@@ -140,21 +146,22 @@ impl Repos {
     }
 
     /// Stores the files of large bundles in Contents.
-    async fn separate(&self, mut bundles: Vec<Bundle>) -> Result<Vec<Bundle>, FetchError> {
-        for bundle in &mut bundles {
+    async fn separate(&self, bundles: Vec<Bundle>) -> Result<Vec<Bundle>, FetchError> {
+        let mut separated = Vec::with_capacity(bundles.len());
+        for bundle in bundles {
             let name = bundle.name_any();
-            let separated = self.contents.separate(bundle).await;
-            separated.map_err(|source| FetchError::Contents {
+            let bundle = self.contents.separate(bundle).await;
+            separated.push(bundle.map_err(|source| FetchError::Contents {
                 bundle: name,
                 source,
-            })?;
+            })?);
         }
-        Ok(bundles)
+        Ok(separated)
     }
 
-    async fn reconcile_repo(&self, key: &Key, repo: &GitRepo) -> Action {
+    async fn reconcile_repo(&self, key: &Key, repo: &GitRepo, permit: Permit) -> Action {
         let interval = interval(repo);
-        let result = Box::pin(self.poll(key, repo)).await;
+        let result = Box::pin(self.poll(key, repo, permit)).await;
         let delay = match result {
             Ok(()) => {
                 self.states.succeeded(key);
@@ -184,12 +191,17 @@ impl Reconciler for Repos {
     type Error = HubError;
 
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let permit = self.limits.start(key);
         match self.world.git_repos.get(key) {
             Some(repo) if repo.metadata.deletion_timestamp.is_none() => {
+                // The end of another poll in the namespace enqueues the key.
+                let Some(permit) = permit else {
+                    return Ok(Action::await_change());
+                };
                 let Some(repo) = self.permitted(key, &repo) else {
                     return Ok(Action::await_change());
                 };
-                Ok(Box::pin(self.reconcile_repo(key, &repo)).await)
+                Ok(Box::pin(self.reconcile_repo(key, &repo, permit)).await)
             }
             Some(_) => Ok(Action::await_change()),
             None => {

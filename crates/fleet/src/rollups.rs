@@ -50,15 +50,21 @@ impl ClusterStatuses {
                 last_seen: Some(seen),
             } => {
                 "Offline".clone_into(&mut status.display.state);
+                let has_windows = check_ins(cluster).is_some_and(|windows| windows.is_ok());
+                let missed = if has_windows {
+                    ", also not in its last window"
+                } else {
+                    ""
+                };
                 message = format!(
-                    "the agent has not checked in since {}; check the agent's pods and its connection \
+                    "the agent has not checked in since {}{missed}; check the agent's pods and its connection \
                      to the server. Bundles are deployed after the next check-in",
                     time(seen)
                 );
             }
             Contact::Waiting { next } if aggregate.count(State::WaitApplied) > 0 => {
                 "WaitCheckIn".clone_into(&mut status.display.state);
-                message = format!("{message}; the agent checks in at {}", time(next));
+                message = format!("{message}; the agent checks in by {}", time(next));
             }
             Contact::Waiting { .. } | Contact::Online | Contact::Offline { .. } => {}
         }

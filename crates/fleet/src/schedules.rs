@@ -39,7 +39,7 @@ const MAX_NAMES: usize = 10_000;
 enum InvalidSchedule {
     #[error("spec.location: {0:?} is not the name of a time zone, for example Europe/Berlin")]
     Location(String),
-    #[error(transparent)]
+    #[error("spec.{0}")]
     Schedule(#[from] ScheduleError),
     #[error("spec.targets.clusters[{index}]: {source}")]
     Target { index: usize, source: SelectorError },

@@ -133,6 +133,14 @@ impl Location {
         }
     }
 
+    /// Returns the host without the port.
+    pub(crate) fn host_name(&self) -> &str {
+        match self {
+            Self::Http(url) => url.host_str().unwrap_or_default(),
+            Self::Ssh { host, .. } => host,
+        }
+    }
+
     /// Reports whether both locations have the same scheme, host and port. Only then are
     /// credentials of one location sent to the other.
     pub(crate) fn same_server(&self, other: &Self) -> bool {

@@ -15,6 +15,8 @@ pub struct Source {
     pub url: String,
     /// The credentials.
     pub auth: Auth,
+    /// Submodules receive no credentials. By default, submodules on the same server receive them.
+    pub is_auth_limited: bool,
     /// PEM certificates that are trusted in addition to those of the system.
     pub ca_bundle: Option<String>,
     /// Accepts any certificate of the server.
@@ -42,6 +44,7 @@ impl Source {
         Self {
             url: url.into(),
             auth: Auth::None,
+            is_auth_limited: false,
             ca_bundle: None,
             insecure_skip_tls_verify: false,
             known_hosts: String::new(),

@@ -5,6 +5,7 @@ pub(crate) mod http;
 pub(crate) mod ssh;
 
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Instant;
 
 use secrecy::SecretString;
@@ -17,7 +18,11 @@ use crate::request::{Auth, Source};
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) location: Location,
+    /// Host of the configured repository, which can be another host than the host of a submodule.
+    pub(crate) home: Arc<str>,
     pub(crate) auth: Auth,
+    /// Submodules receive no credentials.
+    pub(crate) is_auth_limited: bool,
     pub(crate) ca_bundle: Option<String>,
     pub(crate) insecure_skip_tls_verify: bool,
     pub(crate) known_hosts: String,
@@ -32,8 +37,10 @@ impl Target {
             auth => auth,
         };
         Ok(Self {
+            home: location.host_name().into(),
             location,
             auth,
+            is_auth_limited: source.is_auth_limited,
             ca_bundle: source.ca_bundle,
             insecure_skip_tls_verify: source.insecure_skip_tls_verify,
             known_hosts: source.known_hosts,
@@ -45,7 +52,7 @@ impl Target {
     /// sends the credentials to every server that `.gitmodules` names.
     pub(crate) fn submodule(&self, url: &str) -> Result<Self, GitError> {
         let (location, in_url) = self.location.submodule(url)?;
-        let auth = if self.location.same_server(&location) {
+        let auth = if self.location.same_server(&location) && !self.is_auth_limited {
             self.auth.clone()
         } else {
             in_url.unwrap_or(Auth::None)

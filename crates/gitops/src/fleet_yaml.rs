@@ -15,6 +15,7 @@ mod glob;
 mod ignore;
 mod local_charts;
 mod origin;
+mod present_charts;
 mod scan;
 mod tree;
 mod values;

@@ -4,6 +4,7 @@ mod content;
 pub mod go_json;
 mod names;
 mod parts;
+mod proof;
 mod values;
 
 pub use content::{
@@ -14,6 +15,7 @@ pub use names::{
     safe_concat_name, short_hash, shorten,
 };
 pub use parts::{Separated, content_objects, part_names, separate_files, whole_name};
+pub use proof::{is_registration_proof, registration_proof};
 pub use values::{
     BundleValues, DeploymentValues, bundle_values, clear_bundle_values, clear_deployment_values,
     deployment_values,

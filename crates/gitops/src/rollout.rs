@@ -56,9 +56,10 @@ pub struct Candidate<'a> {
     pub state: &'a DeploymentState,
     /// True if the bundle or the cluster is paused, or the cluster is outside of its deployment window.
     pub paused: bool,
-    /// True if the cluster is Offline. The rollout does not wait for the cluster, and the cluster does
-    /// not count as unavailable.
-    pub offline: bool,
+    /// True if the agent does not connect at present: the cluster is offline, or waits for its next
+    /// window without a result of the wanted deployment. The rollout does not wait for the cluster, and
+    /// the cluster does not count as unavailable.
+    pub absent: bool,
 }
 
 /// The next step of a rollout.
@@ -136,7 +137,7 @@ impl<'a> Progress<'a> {
     }
 
     fn counts_as_unavailable(&self) -> bool {
-        self.is_unavailable() && !self.candidate.offline
+        self.is_unavailable() && !self.candidate.absent
     }
 
     fn is_complete(&self) -> bool {
@@ -145,7 +146,7 @@ impl<'a> Progress<'a> {
             && self.staged == wanted
             && self.released == wanted
             && self.applied().0 == wanted;
-        self.candidate.offline || up_to_date && !self.is_unavailable()
+        self.candidate.absent || up_to_date && !self.is_unavailable()
     }
 
     fn name(&self) -> String {
@@ -279,9 +280,8 @@ fn run(
     }
     if plan.unavailable_partitions > plan.max_unavailable_partitions {
         let failed = part.members.iter().map(|index| &progress[*index]);
-        let failed = failed.filter(|it| {
-            it.candidate.current.is_some() && it.has_failed() && !it.candidate.offline
-        });
+        let failed = failed
+            .filter(|it| it.candidate.current.is_some() && it.has_failed() && !it.candidate.absent);
         plan.stop = Some(Stop {
             partition: part.name.clone(),
             unavailable: incomplete,
@@ -314,7 +314,7 @@ fn release(
     }
     let wait = if target.candidate.paused {
         Some(Wait::Paused)
-    } else if target.is_unavailable() || target.candidate.offline {
+    } else if target.is_unavailable() || target.candidate.absent {
         // The update makes nothing worse.
         None
     } else if *all_unavailable >= max_unavailable {

@@ -16,26 +16,26 @@ pub use cron::{Cron, CronError};
 /// Name of the time zone of schedules without `spec.location`.
 pub const DEFAULT_LOCATION: &str = "UTC";
 
-/// A schedule that cannot be evaluated.
+/// A schedule that cannot be evaluated. The text starts with the name of a field of the specification.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ScheduleError {
     /// The cron expression is not valid.
-    #[error("spec.schedule: {0}")]
+    #[error("schedule: {0}")]
     Cron(#[from] CronError),
     /// The duration is not valid.
     #[error(
-        "spec.duration: {0:?} is not a duration between 1 second and 1 year in Go's format, for example \
+        "duration: {0:?} is not a duration between 1 second and 1 year in Go's format, for example \
          1h30m"
     )]
     Duration(String),
     /// A window starts before the previous window ends.
     #[error(
-        "spec.duration: the window is longer than the time between two starts, {0} and {1}; use a shorter \
+        "duration: the window is longer than the time between two starts, {0} and {1}; use a shorter \
          duration"
     )]
     Overlap(Timestamp, Timestamp),
     /// No window starts in the future.
-    #[error("spec.schedule: no window starts in the next years")]
+    #[error("schedule: no window starts in the next years")]
     NoStart,
 }
 

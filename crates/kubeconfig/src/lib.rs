@@ -7,6 +7,7 @@ mod address;
 mod file;
 mod url;
 
-pub use address::{ForbiddenAddress, Loopback, check_address};
+pub use address::{ForbiddenAddress, check_address};
+pub use drover_addresses::Loopback;
 pub use file::{Access, Authorization, ClientCertificate, KubeconfigError, parse};
 pub use url::{HttpsUrl, HttpsUrlError};

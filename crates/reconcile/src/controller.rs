@@ -16,6 +16,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::backoff::jitter;
 use crate::leader::LeaderGate;
 use crate::options::Shutdown;
 use crate::queue::{Attempt, Outcome};
@@ -57,6 +58,11 @@ impl Action {
     /// Calls the reconciler after the duration `after`, or earlier if a trigger occurs.
     pub const fn requeue(after: Duration) -> Self {
         Self(Some(after))
+    }
+
+    /// Works as [`Self::requeue`], with a random duration between 3/4 and 5/4 of `after`.
+    pub fn requeue_about(after: Duration) -> Self {
+        Self(Some(after.mul_f64(0.75 + jitter() / 2.0)))
     }
 }
 

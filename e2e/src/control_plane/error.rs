@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::kubectl::CommandError;
 use crate::pki::PkiError;
 use crate::ports::NoFreePort;
 use crate::program::ProgramError;
@@ -74,6 +75,9 @@ pub enum StartError {
     /// The objects of a shared control plane cannot be restored.
     #[error("cannot restore the state of the control plane after its start")]
     Restore(#[source] TimedOut),
+    /// A token of a service account cannot be created.
+    #[error("cannot create a token of a service account")]
+    Token(#[source] Box<CommandError>),
     /// The operation requires a scheduler, but the control plane runs no scheduler.
     #[error("this control plane has no scheduler: start it with `scheduler: true`")]
     NoScheduler,

@@ -1,6 +1,5 @@
 //! A managed cluster with its agents.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -78,7 +77,8 @@ impl Member {
 
     /// Starts `replicas` agents as programs with the permissions of the agent's service account.
     pub async fn start_agents(&mut self, replicas: usize) -> Result<(), WorldError> {
-        let kubeconfig = self.agent_kubeconfig().await?;
+        let kubeconfig = self.cluster.account_kubeconfig(NAMESPACE, "drover-agent");
+        let kubeconfig = kubeconfig.await?;
         let program = Programs::find()?.agent;
         let begin = self.agents.len();
         for number in begin..begin + replicas {
@@ -156,32 +156,6 @@ impl Member {
             format!("--- {name}:\n{tail}")
         });
         tails.collect::<Vec<_>>().join("\n")
-    }
-
-    /// Creates a kubeconfig with a token of the agent's service account.
-    async fn agent_kubeconfig(&self) -> Result<PathBuf, WorldError> {
-        let file = self.cluster.folder().join("agent.kubeconfig");
-        let create = [
-            "create",
-            "token",
-            "drover-agent",
-            "--namespace",
-            NAMESPACE,
-            "--duration=24h",
-        ];
-        let token = self.cluster.kubectl(create).await?.stdout;
-        let authority = self.cluster.folder().join("agent-ca.crt");
-        std::fs::write(&authority, self.cluster.ca()).map_err(prepare(&authority))?;
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
-            "clusters": [{"name": "cluster", "cluster": {
-                "server": self.cluster.url(), "certificate-authority": authority,
-            }}],
-            "users": [{"name": "agent", "user": {"token": token.trim()}}],
-            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": "agent"}}],
-        });
-        std::fs::write(&file, kubeconfig.to_string()).map_err(prepare(&file))?;
-        Ok(file)
     }
 }
 

@@ -356,10 +356,8 @@ async fn helm_op_has_a_bundle_and_an_image_scan_is_not_supported(hub: TestHub) {
     server.change::<HelmOp>("shop", other).await;
     let unknown = ("Accepted", "False", "NoVersion");
     let message = server.condition("shop", unknown, of_helm_op).await;
-    assert!(
-        message.contains("https://localhost:1 shop ^1.0.0"),
-        "{message}"
-    );
+    let expected = "cannot read the repository https://localhost:1: ";
+    assert!(message.starts_with(expected), "{message}");
     let message = server.condition("shop", failed, of_helm_op).await;
     assert!(message.contains("; the next attempt is at "), "{message}");
     server

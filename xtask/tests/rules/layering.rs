@@ -22,9 +22,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("drover-entropy", &[]),
     ("drover-render-process", &[]),
     ("drover-fuzz-corpus", &[]),
-    ("drover-git", &[]),
+    ("drover-addresses", &[]),
+    ("drover-git", &["drover-addresses"]),
     ("drover-gitops", &["drover-api"]),
-    ("drover-kubeconfig", &[]),
+    ("drover-kubeconfig", &["drover-addresses"]),
     ("drover-tls", &[]),
     ("drover-telemetry", &["drover-access", "drover-tls"]),
     (
@@ -435,6 +436,7 @@ fn external_crates_are_used_only_where_allowed() {
 
 #[test]
 fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
+    assert_absent("drover-addresses", IMPURE);
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
     assert_absent("drover-gotemplate", IMPURE);

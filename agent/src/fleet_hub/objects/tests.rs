@@ -83,3 +83,38 @@ fn credential_that_starts_a_program_is_refused() {
     let error = Credential::read(&secret(&[("kubeconfig", kubeconfig)])).unwrap_err();
     assert!(error.to_string().contains("exec"), "{error}");
 }
+
+#[test]
+fn credential_is_replaced_for_another_hub_or_namespace_and_trusts_the_new_authority() {
+    let credential = || Credential {
+        login: HubLogin {
+            url: HttpsUrl::parse(VALUES[0].1).unwrap(),
+            authorities: "old".to_owned(),
+            token: SecretString::from("secret-token"),
+        },
+        deployment_namespace: "cluster-fleet-default-edge".to_owned(),
+        cluster_namespace: "fleet-default".to_owned(),
+        cluster_name: "edge".to_owned(),
+    };
+    let bootstrap = |entry: &str, value: &str| {
+        let mut values = VALUES.to_vec();
+        values.extend([("apiServerCA", "old"), (entry, value)]);
+        Bootstrap::read(&secret(&values)).unwrap()
+    };
+    let current = |entry, value| {
+        let current = credential().current(Some(&bootstrap(entry, value)));
+        current.map(|(stored, is_changed)| (stored.login.authorities, is_changed))
+    };
+    assert_eq!(current("tokenName", "new"), Some(("old".to_owned(), false)));
+    assert_eq!(
+        current("apiServerCA", "new"),
+        Some(("new".to_owned(), true))
+    );
+    assert_eq!(current("apiServerURL", "https://other.example"), None);
+    assert_eq!(current("clusterNamespace", "other"), None);
+    assert!(
+        credential()
+            .current(None)
+            .is_some_and(|(_, is_changed)| !is_changed)
+    );
+}

@@ -1,20 +1,16 @@
-//! A real control plane with the program `drover-agent`.
+//! A real control plane with the program `drover-agent` or Fleet's agent.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use drover_api::group::AGENT_NAMESPACE;
 use drover_e2e::{
-    Agent, AgentOptions, CommandError, ControlPlane, DroverError, Options, StartError,
+    Agent, AgentOptions, CommandError, ControlPlane, DroverError, FleetAgent, Options, StartError,
 };
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use serde_json::json;
 
 use super::super::bundles::NAMESPACE;
 use super::super::requests::Requests;
@@ -22,7 +18,7 @@ use crate::scale::{Stage, StageError};
 
 /// Timeout of a change.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Prefix of the user names of the agent's service accounts.
+/// Prefix of the user names of the service accounts of `drover-agent`.
 const ACCOUNTS: &str = "system:serviceaccount:drover-agent:";
 
 /// The reason why a control plane or its agent failed.
@@ -40,9 +36,6 @@ pub(crate) enum ControlPlaneError {
     /// The cluster cannot be imported.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// A file cannot be written.
-    #[error("cannot write {path}")]
-    Write { path: PathBuf, source: io::Error },
     /// The cluster cannot be watched.
     #[error("cannot watch a ConfigMap in the cluster")]
     Watch(#[source] Box<kube::Error>),
@@ -51,32 +44,55 @@ pub(crate) enum ControlPlaneError {
     NotChanged,
 }
 
+/// The agent of a cluster.
+enum Program {
+    Drover(Agent),
+    Fleet(FleetAgent),
+}
+
 /// A control plane with its agent. Dropping the value stops both.
 pub(super) struct Member {
-    agent: Agent,
+    agent: Program,
     cluster: ControlPlane,
 }
 
 impl Member {
     /// Starts a control plane, imports it, and starts its agent.
     pub(super) async fn start(stage: &mut Stage, name: &str) -> Result<Self, ControlPlaneError> {
-        let cluster = ControlPlane::start(Options {
-            name: name.to_owned(),
-            audit: true,
-            ..Options::default()
-        })
-        .await?;
+        let cluster = Self::control_plane(name).await?;
         let manifest = stage.import_named(name).await?;
         let kubectl = cluster.command_line().with_stdin(manifest);
         kubectl.run(["apply", "-f", "-"]).await?;
+        let kubeconfig = cluster.account_kubeconfig(AGENT_NAMESPACE, "drover-agent");
         let mut agent = Agent::start(AgentOptions {
             replica: format!("{name}-agent"),
-            kubeconfig: kubeconfig(&cluster).await?,
+            kubeconfig: kubeconfig.await?,
             logs: cluster.logs(),
             arguments: Vec::new(),
         })?;
         agent.wait_until_connected().await?;
-        Ok(Self { agent, cluster })
+        Ok(Self {
+            agent: Program::Drover(agent),
+            cluster,
+        })
+    }
+
+    /// Starts a control plane that writes an audit log.
+    pub(super) async fn control_plane(name: &str) -> Result<ControlPlane, StartError> {
+        ControlPlane::start(Options {
+            name: name.to_owned(),
+            audit: true,
+            ..Options::default()
+        })
+        .await
+    }
+
+    /// Returns a member with Fleet's agent.
+    pub(super) const fn of_fleet(agent: FleetAgent, cluster: ControlPlane) -> Self {
+        Self {
+            agent: Program::Fleet(agent),
+            cluster,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -85,23 +101,26 @@ impl Member {
 
     /// Returns the process ID of the agent.
     pub(super) fn agent_id(&self) -> u32 {
-        self.agent.id()
+        match &self.agent {
+            Program::Drover(agent) => agent.id(),
+            Program::Fleet(agent) => agent.id(),
+        }
+    }
+
+    /// Returns true if the agent starts a renderer.
+    pub(super) const fn has_renderer(&self) -> bool {
+        matches!(self.agent, Program::Drover(_))
     }
 
     /// Returns the numbers of requests of the agent to its cluster since its start by verb and resource,
     /// except watches and Leases.
     pub(super) fn requests(&self) -> Result<Requests, ControlPlaneError> {
-        let events = self.cluster.audit_events()?.into_iter();
-        let requests = events.filter_map(|event| {
-            let object = event.object_ref?;
-            let is_agent = event.user.username.starts_with(ACCOUNTS);
-            let is_counted = event.stage == "ResponseComplete" && event.verb != "watch";
-            (is_agent && is_counted && object.resource != "leases").then(|| {
-                let verb = event.verb.to_uppercase();
-                (verb, object.resource)
-            })
-        });
-        Ok(requests.collect())
+        let prefix = match self.agent {
+            Program::Drover(_) => ACCOUNTS,
+            Program::Fleet(_) => FleetAgent::user_prefix(),
+        };
+        let events = self.cluster.audit_events()?;
+        Ok(Requests::of_users(events, |user| user.starts_with(prefix)))
     }
 
     /// Starts to follow a ConfigMap.
@@ -146,37 +165,4 @@ impl Change {
             Err(_) => Err(ControlPlaneError::NotChanged),
         }
     }
-}
-
-/// Writes a kubeconfig with a token of the agent's service account.
-async fn kubeconfig(cluster: &ControlPlane) -> Result<PathBuf, ControlPlaneError> {
-    let create = [
-        "create",
-        "token",
-        "drover-agent",
-        "--namespace",
-        AGENT_NAMESPACE,
-        "--duration=24h",
-    ];
-    let token = cluster.kubectl(create).await?.stdout;
-    let authority = cluster.folder().join("agent-ca.crt");
-    write(&authority, cluster.ca())?;
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
-        "clusters": [{ "name": "cluster", "cluster": {
-            "server": cluster.url(), "certificate-authority": authority,
-        } }],
-        "users": [{ "name": "agent", "user": { "token": token.trim() } }],
-        "contexts": [{ "name": "cluster", "context": { "cluster": "cluster", "user": "agent" } }],
-    });
-    let file = cluster.folder().join("agent.kubeconfig");
-    write(&file, &config.to_string())?;
-    Ok(file)
-}
-
-fn write(path: &std::path::Path, text: &str) -> Result<(), ControlPlaneError> {
-    fs::write(path, text).map_err(|source| ControlPlaneError::Write {
-        path: path.to_owned(),
-        source,
-    })
 }

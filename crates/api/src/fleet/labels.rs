@@ -18,6 +18,8 @@ pub const CLUSTER: &str = "fleet.cattle.io/cluster";
 pub const CLUSTER_NAMESPACE: &str = "fleet.cattle.io/cluster-namespace";
 /// Label of Clusters that are managed by another controller.
 pub const CLUSTER_MANAGEMENT: &str = "fleet.cattle.io/cluster-management";
+/// Label of Clusters to which Fleet's controllers do not deploy Fleet's own agent.
+pub const NON_MANAGED_AGENT: &str = "fleet.cattle.io/non-managed-agent";
 /// Label of namespaces that Fleet created for clusters.
 pub const MANAGED: &str = "fleet.cattle.io/managed";
 /// Annotation with the name of the ClusterRegistration of a service account.
@@ -26,6 +28,8 @@ pub const CLUSTER_REGISTRATION: &str = "fleet.cattle.io/cluster-registration";
 pub const CLUSTER_REGISTRATION_NAMESPACE: &str = "fleet.cattle.io/cluster-registration-namespace";
 /// Label of a ClusterRegistration with the name of its ClusterRegistrationToken.
 pub const REGISTRATION_TOKEN: &str = "fleet.cattle.io/registration-token";
+/// Annotation of a ClusterRegistration with the proof that its author holds the registration token.
+pub const REGISTRATION_PROOF: &str = "management.drover.dev/registration-proof";
 /// Label of deployed objects with the name of their BundleDeployment.
 pub const BUNDLE_DEPLOYMENT: &str = "fleet.cattle.io/bundledeployment";
 /// Label with the name of a Content.

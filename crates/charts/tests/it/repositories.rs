@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use drover_charts::{Access, ChartError, ChartRequest, Layout};
+use drover_charts::{Access, ChartRequest, Layout, Selection};
 
 use crate::archive::{LINK, Tar, chart, tar};
 use crate::site::{Reply, Site};
@@ -220,7 +220,7 @@ async fn hostile_archives_are_rejected_and_affect_no_other_chart() {
         site.set("/charts/web-1.0.0.tgz", Reply::ok(archive));
         let error = fetcher.fetch(&request(&site, "1.0.0")).await.unwrap_err();
         assert!(error.to_string().contains(reason), "{reason}: {error}");
-        assert!(matches!(error, ChartError::Rejected(_)), "{error:?}");
+        assert!(error.is_permanent(), "{error:?}");
     }
     assert!(fetcher.fetch(&request(&site, "2.0.0")).await.is_ok());
 }
@@ -259,4 +259,90 @@ async fn server_without_an_answer_ends_the_request_after_the_timeout() {
     let error = fetcher.fetch(&request(&site, "1.0.0")).await.unwrap_err();
     assert!(error.to_string().contains('1'), "{error}");
     assert!(start.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn newest_versions_of_several_charts_need_one_download_of_the_index() {
+    let site = Site::start().await;
+    let index = "entries:\n  web:\n  - {name: web, version: 1.2.0}\n  - {name: web, version: 2.0.0}\n  db:\n  - {name: db, version: 1.0.0}\n";
+    site.set("/index.yaml", Reply::ok(index));
+    let request = ChartRequest {
+        repo: site.url.clone(),
+        access: Access {
+            authorities: site.certificate.clone(),
+            ..Access::default()
+        },
+        ..ChartRequest::default()
+    };
+    let selections = [("web", "^1"), ("web", ""), ("db", "^2"), ("none", "")];
+    let selections = selections.map(|(chart, version)| Selection {
+        chart: chart.to_owned(),
+        version: version.to_owned(),
+    });
+    let found = fetcher().newest_versions(&request, &selections).await;
+    let found = found.unwrap();
+    let versions: Vec<_> = found.iter().map(|it| it.as_deref().ok()).collect();
+    assert_eq!(versions, [Some("1.2.0"), Some("2.0.0"), None, None]);
+    for (failed, name) in [(&found[2], "db ^2"), (&found[3], "none")] {
+        let error = failed.as_ref().unwrap_err();
+        assert!(
+            error.is_permanent() && error.to_string().contains(name),
+            "{error}"
+        );
+    }
+    assert_eq!(site.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn errors_are_permanent_only_if_another_attempt_has_the_same_result() {
+    let site = repository().await;
+    for (status, is_permanent) in [
+        (401, true),
+        (403, true),
+        (404, true),
+        (429, false),
+        (503, false),
+    ] {
+        let reply = Reply {
+            status,
+            ..Reply::default()
+        };
+        site.set("/charts/index.yaml", reply);
+        let error = fetcher().fetch(&request(&site, "")).await.unwrap_err();
+        assert_eq!(error.is_permanent(), is_permanent, "{status}: {error}");
+    }
+    let mut closed = request(&site, "");
+    closed.repo = "https://127.0.0.1:1/charts".to_owned();
+    let error = fetcher().fetch(&closed).await.unwrap_err();
+    assert!(!error.is_permanent(), "{error}");
+}
+
+#[tokio::test]
+async fn slow_repositories_of_a_group_leave_processes_for_other_groups() {
+    let (slow, fast) = (repository().await, repository().await);
+    let hangs = Reply {
+        hangs: true,
+        ..Reply::default()
+    };
+    slow.set("/charts/index.yaml", hangs);
+    let fetcher = std::sync::Arc::new(fetcher());
+    let of_group = |site: &Site, group: &str| ChartRequest {
+        group: group.to_owned(),
+        ..request(site, "")
+    };
+    let running: Vec<_> = (0..4)
+        .map(|_| {
+            let (fetcher, request) = (fetcher.clone(), of_group(&slow, "slow"));
+            tokio::spawn(async move { fetcher.fetch(&request).await })
+        })
+        .collect();
+    while slow.seen().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let request = of_group(&fast, "fast");
+    let found = tokio::time::timeout(Duration::from_secs(30), fetcher.fetch(&request)).await;
+    assert!(found.unwrap().is_ok());
+    for task in running {
+        task.abort();
+    }
 }

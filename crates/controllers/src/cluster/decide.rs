@@ -68,7 +68,7 @@ pub(crate) fn decide(
         None if cluster.spec.agent.gitops_only => Some(condition_value(
             Tristate::True,
             GITOPS_ONLY,
-            "the agent is registered and deploys bundles",
+            "the agent is registered; the Fleet Cluster shows its last check-in",
         )),
         None => Some(ready()),
     };

@@ -82,6 +82,8 @@ impl Deployer {
             Ok(live) => {
                 copies::delete_others(&cluster, input, &target.namespace, &stored).await?;
                 run.finish(&mut release).await?;
+                // Objects can change during a wait or a hook.
+                let is_current = run.timeout().is_none() && prepared.hooks.is_empty();
                 let desired: Vec<Object> = prepared
                     .objects
                     .into_iter()
@@ -94,7 +96,8 @@ impl Deployer {
                 Ok(Outcome {
                     release,
                     objects: desired.iter().map(Object::key).collect(),
-                    applied: Some(Observed::applied(target.owner(input.name), desired, live)),
+                    applied: is_current
+                        .then(|| Observed::applied(target.owner(input.name), desired, live)),
                 })
             }
             Err(error) => {

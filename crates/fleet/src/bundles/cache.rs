@@ -73,7 +73,7 @@ pub(super) struct Compiled {
 /// The files of a bundle.
 pub(super) enum Files {
     /// The files in the bundle, and the name of their Content.
-    Inline(String, Manifest),
+    Inline(String, Arc<Manifest>),
     /// The name of the Content with the files.
     Separate(String),
     /// Agents pull the chart of a HelmOp, so there is no Content.
@@ -122,7 +122,8 @@ impl Compiled {
             let resources = bundle.spec.resources.clone();
             let manifest = Manifest { resources };
             let sha256 = manifest.sha256();
-            (Files::Inline(content_id(&sha256), manifest), sha256)
+            let name = content_id(&sha256);
+            (Files::Inline(name, Arc::new(manifest)), sha256)
         } else {
             let sha256 = contents(separate).map(|content| content.sha256_sum.clone());
             let sha256 = sha256.filter(|sha256| content_id(sha256) == *separate);

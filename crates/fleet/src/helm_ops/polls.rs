@@ -1,11 +1,11 @@
 //! Polls Helm repositories and registries for the versions of HelmOps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::fleet::HelmOp;
-use drover_charts::{Access, AddressError, ChartError, ChartRequest, Charts, EntryError, address};
+use drover_charts::{Access, ChartRequest, Charts, EntryError, Selection, address};
 use drover_gitops::helm_op::{ChartRange, ranges};
 use drover_hub::{HubError, call};
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger, error_chain};
@@ -17,18 +17,15 @@ use thiserror::Error;
 use super::versions::{Cause, Found, Poll, Versions};
 use super::{connect_specs, unpinned};
 use crate::bundles::{CopyError, check_type};
+use crate::limits::concurrency::ConcurrencyLimits;
 use crate::mirror::Key;
 use crate::world::World;
 
-/// The reason why a poll found no version.
+/// The reason why a poll has no credential.
 #[derive(Debug, Error)]
 enum PollError {
     #[error(transparent)]
     Hub(#[from] HubError),
-    #[error(transparent)]
-    Chart(#[from] ChartError),
-    #[error(transparent)]
-    Address(#[from] AddressError),
     #[error("spec.helmSecretName: the Secret {0} does not exist in the namespace of the HelmOp")]
     NoSecret(String),
     #[error("spec.helmSecretName: cannot use the Secret {name}")]
@@ -45,6 +42,7 @@ pub(crate) struct HelmOpPolls {
     pub(crate) versions: Arc<Versions>,
     /// The controller that writes the bundles.
     pub(crate) helm_ops: Trigger<Key>,
+    pub(crate) limits: ConcurrencyLimits,
 }
 
 impl HelmOpPolls {
@@ -75,28 +73,7 @@ impl HelmOpPolls {
         };
         // As in Fleet, the Secret does not disable the verification of certificates.
         access.insecure_skip_tls_verify = helm_op.spec.insecure_skip_tls_verify;
-        let (mut found, mut failure) = (BTreeMap::new(), None);
-        for range in &cause.ranges {
-            match Box::pin(self.newest(range, access.clone())).await {
-                Ok(version) => {
-                    found.insert(range.clone(), version);
-                }
-                Err(error) => failure = Some(error_chain(&error)),
-            }
-        }
-        (found, failure)
-    }
-
-    async fn newest(&self, range: &ChartRange, access: Access) -> Result<String, PollError> {
-        let (repo, chart) = address(&range.repo, &range.chart)?;
-        let request = ChartRequest {
-            repo,
-            chart,
-            version: range.version.clone(),
-            access,
-            ..ChartRequest::default()
-        };
-        Ok(self.charts.newest_version(&request).await?)
+        newest(&self.charts, &key.namespace, &access, &cause.ranges).await
     }
 
     async fn access(&self, key: &Key, name: &str) -> Result<Access, PollError> {
@@ -121,6 +98,9 @@ impl Reconciler for HelmOpPolls {
     type Error = HubError;
 
     async fn reconcile(&self, key: &Key, _: &Attempt) -> Result<Action, HubError> {
+        let Some(_permit) = self.limits.start(key) else {
+            return Ok(Action::await_change());
+        };
         let Some((helm_op, cause)) = self.cause(key) else {
             if self.versions.forget(key) {
                 self.helm_ops.enqueue(key.clone());
@@ -146,6 +126,75 @@ impl Reconciler for HelmOpPolls {
             Action::requeue(left.unwrap_or_default())
         }))
     }
+}
+
+/// Finds the newest versions of ranges. The index of a repository is read once for all its charts.
+async fn newest(
+    charts: &Charts,
+    namespace: &str,
+    access: &Access,
+    ranges: &BTreeSet<ChartRange>,
+) -> Found {
+    let mut repos: BTreeMap<String, Vec<(&ChartRange, String)>> = BTreeMap::new();
+    let (mut found, mut failure) = (BTreeMap::new(), None);
+    for range in ranges {
+        match address(&range.repo, &range.chart) {
+            Ok((repo, chart)) => repos.entry(repo).or_default().push((range, chart)),
+            Err(error) => failure = Some(error_chain(&error)),
+        }
+    }
+    for (repo, ranges) in repos {
+        let versions = Box::pin(versions(charts, namespace, access, &repo, &ranges)).await;
+        for ((range, _), version) in ranges.into_iter().zip(versions) {
+            match version {
+                Ok(version) => {
+                    found.insert(range.clone(), version);
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+    }
+    (found, failure)
+}
+
+/// Returns the newest versions of the charts of a repository, or of registries if `repo` is empty.
+async fn versions(
+    charts: &Charts,
+    namespace: &str,
+    access: &Access,
+    repo: &str,
+    ranges: &[(&ChartRange, String)],
+) -> Vec<Result<String, String>> {
+    let mut request = ChartRequest {
+        repo: repo.to_owned(),
+        access: access.clone(),
+        group: namespace.to_owned(),
+        ..ChartRequest::default()
+    };
+    if !repo.is_empty() {
+        let selections = ranges.iter().map(|(range, chart)| Selection {
+            chart: chart.clone(),
+            version: range.version.clone(),
+        });
+        let selections: Vec<Selection> = selections.collect();
+        return match Box::pin(charts.newest_versions(&request, &selections)).await {
+            Ok(found) => {
+                let found = found.into_iter();
+                found
+                    .map(|it| it.map_err(|error| error_chain(&error)))
+                    .collect()
+            }
+            Err(error) => vec![Err(error_chain(&error)); ranges.len()],
+        };
+    }
+    let mut found = Vec::new();
+    for (range, chart) in ranges {
+        request.chart.clone_from(chart);
+        request.version.clone_from(&range.version);
+        let version = Box::pin(charts.newest_version(&request)).await;
+        found.push(version.map_err(|error| error_chain(&error)));
+    }
+    found
 }
 
 /// Reports whether the time of the next poll is in the future, or there is no next poll.

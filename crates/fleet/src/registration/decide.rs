@@ -33,6 +33,9 @@ pub(super) struct Observed<'a> {
     /// UID of the Fleet Cluster whose import created the token. The author of the kubeconfig gets this
     /// token.
     pub(super) import_of: Option<&'a str>,
+    /// True if the author of the request has proved that it holds the token. The label with the token is no
+    /// proof: each holder of a registration token can create requests with any label.
+    pub(super) is_proven: bool,
 }
 
 /// The cluster that the agent joins.
@@ -91,6 +94,11 @@ pub(super) enum Refusal {
          ClusterRegistrationToken, and install the agent with its values"
     )]
     OtherImport,
+    #[error(
+        "the agent has not proved that it holds the registration token of the import; import the cluster again \
+         with an agent of this version of Drover"
+    )]
+    Unproven,
     #[error("the hub rejects the labels of the cluster: {0}; correct the labels of the agent")]
     Labels(String),
 }
@@ -108,6 +116,7 @@ impl Refusal {
             Self::NotApproved { .. } => "ApprovalRequired",
             Self::SecretTaken => "SecretTaken",
             Self::OtherImport => "OtherImport",
+            Self::Unproven => "TokenNotProved",
             Self::Labels(_) => "InvalidLabels",
         }
     }
@@ -128,6 +137,9 @@ pub(super) fn decide(observed: Observed<'_>) -> Result<Decision, Refusal> {
         let is_imported = |it: &Arc<FleetCluster>| it.metadata.uid.as_deref() == Some(uid);
         if !observed.clusters.iter().all(is_imported) || observed.clusters.is_empty() {
             return Err(Refusal::OtherImport);
+        }
+        if !observed.is_proven {
+            return Err(Refusal::Unproven);
         }
     }
     match observed.clusters {
@@ -174,7 +186,9 @@ pub(super) fn admit(
     let is_import = annotations
         .get(IMPORT_TOKEN)
         .is_some_and(|uid| uid == token);
-    if (granted.is_some() || was_seen) && !is_approved && !is_import {
+    // The agent of a running import has not registered yet.
+    let is_reserved = granted.is_some() || was_seen || annotations.contains_key(IMPORT_TOKEN);
+    if is_reserved && !is_approved && !is_import {
         return Err(Refusal::NotApproved {
             namespace: request.namespace().unwrap_or_default(),
             cluster: name,

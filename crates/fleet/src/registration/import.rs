@@ -4,10 +4,12 @@
 //! kubeconfig ──► client ID, registration token ──► manifest in the cluster ──► agent registers ──► token deleted
 //! ```
 
+mod agents;
 mod error;
 mod options;
 mod state;
 mod target;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,9 +35,10 @@ use serde_json::json;
 use self::error::ImportError;
 pub use self::options::{AgentManifest, AgentValues, ImportOptions};
 pub(super) use self::state::{ImportState, is_import, token_name};
-use self::state::{imported, is_applied};
+use self::state::{WAITING, is_applied};
 use self::target::Target;
 use super::{FINALIZER, HubAddress, IMPORT_TOKEN, managed, optional, tokens};
+use crate::limits::concurrency::ConcurrencyLimits;
 use crate::mirror::Key;
 use crate::namespaces::REGISTRATION_NAMESPACE;
 use crate::world::World;
@@ -46,10 +49,13 @@ const TOKEN_TTL: &str = "12h";
 /// Time until the next look at a token that the hub has not written.
 const TOKEN_WAIT: Duration = Duration::from_millis(500);
 /// Interval of the checks whether the agent has registered.
-const REGISTERED_CHECK: Duration = Duration::from_secs(30);
+const REGISTERED_CHECK: Duration = Duration::from_secs(15);
 /// Entry of the Secret with the kubeconfig.
 const KUBECONFIG: &str = "value";
 const CONDITION: &str = "Imported";
+/// Message of the condition after a stop.
+const STOPPED: &str =
+    "the import was stopped; set spec.kubeConfigSecret to import the cluster again";
 
 /// The controller of imports. The key is the namespace and name of a Fleet Cluster.
 pub(super) struct Import {
@@ -57,13 +63,15 @@ pub(super) struct Import {
     pub(super) world: World,
     pub(super) address: HubAddress,
     pub(super) options: ImportOptions,
+    /// Limits the concurrent imports of a namespace, whose API servers can be slow.
+    pub(super) limits: ConcurrencyLimits,
 }
 
 impl Import {
     /// Continues the import of a cluster.
     async fn import(&self, key: &Key, cluster: &FleetCluster) -> Result<Action, ImportError> {
         if is_applied(cluster) {
-            return Ok(self.finish(key, cluster).await?);
+            return self.finish(key, cluster).await;
         }
         let namespace = &cluster.spec.kube_config_secret_namespace;
         if !namespace.is_empty() && *namespace != key.namespace {
@@ -72,7 +80,7 @@ impl Import {
         let secret = self.kubeconfig(key, cluster).await?;
         let target = self.target(cluster, &secret)?;
         // Without a reachable cluster, no registration token exists.
-        target.check_agent().await?;
+        target.check_agent(&cluster.spec.client_id).await?;
         let cluster = self.prepare(key, cluster).await?;
         let Some((token, bearer)) = self.token(key, &cluster).await? else {
             return Ok(Action::requeue(TOKEN_WAIT));
@@ -88,8 +96,7 @@ impl Import {
         self.write(key, |status| {
             let generation = values.cluster.spec.redeploy_agent_generation;
             status.agent_deployed_generation = Some(generation);
-            let message = "installed the agent; waiting for its registration";
-            set_imported(status, "True", "Imported", message);
+            set_imported(status, "True", "Imported", WAITING);
         })
         .await?;
         Ok(Action::requeue(REGISTERED_CHECK))
@@ -213,49 +220,6 @@ impl Import {
         entries.map(|(name, text)| (name.to_owned(), text)).into()
     }
 
-    /// Deletes the registration token after the agent has registered.
-    async fn finish(&self, key: &Key, cluster: &FleetCluster) -> Result<Action, HubError> {
-        let message = match cluster.annotations().get(IMPORT_TOKEN) {
-            Some(uid) => {
-                let token = self
-                    .world
-                    .tokens
-                    .get(&Key::new(&key.namespace, token_name(&key.name)));
-                let token = token.filter(|token| token.metadata.uid.as_ref() == Some(uid));
-                match token {
-                    Some(token) if !Self::is_registered(cluster, &token) => {
-                        return Ok(Action::requeue(REGISTERED_CHECK));
-                    }
-                    Some(token) => {
-                        tokens::delete_token(&self.client, &key.namespace, &token).await?;
-                    }
-                    None => {}
-                }
-                let patch = json!({ "metadata": { "annotations": { IMPORT_TOKEN: null } } });
-                let operation = "record the end of the import of a Fleet Cluster";
-                let written = merge(operation, &self.clusters(key), &key.name, &patch).await?;
-                self.world.clusters.observe(written);
-                imported(cluster)
-            }
-            None => imported(cluster),
-        };
-        self.write(key, |status| {
-            set_imported(status, "True", "Imported", message);
-        })
-        .await?;
-        Ok(Action::await_change())
-    }
-
-    /// Reports whether an agent has used its credential since the token exists. A granted registration is
-    /// not sufficient, because the agent reads its credential with the account of the token.
-    fn is_registered(cluster: &FleetCluster, token: &FleetClusterRegistrationToken) -> bool {
-        let since = token.metadata.creation_timestamp.as_ref();
-        let status = cluster.status.as_ref();
-        let seen = status.and_then(|status| status.agent.last_seen.as_ref());
-        seen.zip(since)
-            .is_some_and(|(seen, since)| seen.0 >= since.0)
-    }
-
     /// Writes a changed status.
     async fn write(
         &self,
@@ -291,12 +255,24 @@ impl Reconciler for Import {
     type Error = ImportError;
 
     async fn reconcile(&self, key: &Key, attempt: &Attempt) -> Result<Action, ImportError> {
+        // The end of another import enqueues the next key, which must start also if nothing is to do.
+        let permit = self.limits.start(key);
         let Some(cluster) = self.world.clusters.get(key) else {
             return Ok(Action::await_change());
         };
         if !is_import(&cluster) {
+            drop(permit);
+            if self.stop(key, &cluster).await? {
+                self.write(key, |status| {
+                    set_imported(status, "False", "ImportStopped", STOPPED);
+                })
+                .await?;
+            }
             return Ok(Action::await_change());
         }
+        let Some(_permit) = permit else {
+            return Ok(Action::await_change());
+        };
         let error = match Box::pin(self.import(key, &cluster)).await {
             Err(error) if !matches!(error, ImportError::Hub(_)) => error,
             done => return done,
@@ -312,6 +288,7 @@ impl Reconciler for Import {
         })
         .await?;
         if error.is_permanent() {
+            self.stop(key, &cluster).await?;
             return Ok(Action::await_change());
         }
         Err(error)

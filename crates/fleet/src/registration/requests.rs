@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::fleet::labels::{CLUSTER, REGISTRATION_TOKEN};
+use drover_api::fleet::labels::{CLUSTER, REGISTRATION_PROOF, REGISTRATION_TOKEN};
 use drover_api::fleet::{
     ClusterRegistration, ClusterRegistrationStatus, FleetCluster, FleetClusterRegistrationToken,
 };
-use drover_gitops::ids::{cluster_name, cluster_namespace};
+use drover_gitops::ids::{cluster_name, cluster_namespace, is_registration_proof};
 use drover_hub::{HubError, call};
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
 use jiff::{SignedDuration, Timestamp};
 use kube::{Api, Client, ResourceExt as _};
+use secrecy::ExposeSecret as _;
 use serde_json::json;
 
 use super::credentials::{Credentials, Written};
@@ -44,7 +45,11 @@ type Joined = Result<Key, Refusal>;
 impl Requests {
     /// Processes a request that is not granted.
     async fn process(&self, key: &Key, request: &ClusterRegistration) -> Result<Action, HubError> {
-        let joined = match decide(self.snapshot(key, request).observed(request)) {
+        let mut snapshot = self.snapshot(key, request);
+        if snapshot.import_of.is_some() {
+            snapshot.is_proven = self.is_proven(key, request).await?;
+        }
+        let joined = match decide(snapshot.observed(request)) {
             Ok(Decision::Create(name)) => self.create_cluster(key, request, name).await?,
             Ok(Decision::Join(name)) => self.join(key, request, &name).await?,
             Err(refusal) => Err(refusal),
@@ -71,7 +76,21 @@ impl Requests {
             is_name_taken: self.world.clusters.get(&name).is_some(),
             import_of: token.as_ref().and_then(|token| import_of(token)),
             token: token.and_then(|token| token.uid()),
+            is_proven: false,
         }
+    }
+
+    /// Reports whether the author of a request holds the registration token that the request names.
+    async fn is_proven(&self, key: &Key, request: &ClusterRegistration) -> Result<bool, HubError> {
+        let (spec, proof) = (&request.spec, request.annotations().get(REGISTRATION_PROOF));
+        let (Some(token), Some(proof)) = (self.token(key, request), proof) else {
+            return Ok(false);
+        };
+        let bearer = tokens::bearer(&self.client, &key.namespace, &token).await?;
+        Ok(bearer.is_some_and(|bearer| {
+            let bearer = bearer.expose_secret().as_bytes();
+            is_registration_proof(bearer, &spec.client_id, &spec.client_random, proof)
+        }))
     }
 
     /// Returns the valid registration token of a request.
@@ -279,6 +298,7 @@ struct Snapshot {
     is_name_taken: bool,
     token: Option<String>,
     import_of: Option<String>,
+    is_proven: bool,
 }
 
 impl Snapshot {
@@ -289,6 +309,7 @@ impl Snapshot {
             is_name_taken: self.is_name_taken,
             token: self.token.as_deref(),
             import_of: self.import_of.as_deref(),
+            is_proven: self.is_proven,
         }
     }
 }

@@ -5,7 +5,7 @@ use drover_charts::{ChartRequest, ChartSource};
 use drover_git::{Checkout, Fetcher, GitError, Reference};
 use drover_gitops::fleet_yaml::{CHART_FILE, FetchedFiles, GitChart};
 use drover_gitops::policy::{Policies, Refusal};
-use kube::Client;
+use kube::{Client, ResourceExt as _};
 use thiserror::Error;
 
 use super::helm::{HelmAccess, HelmError};
@@ -44,6 +44,8 @@ fn explain(error: &GitError) -> String {
     const SECRET: &str = "set spec.helmSecretName to a Secret with username and password, or with \
                           ssh-privatekey for SSH, and spec.helmRepoURLRegex to an expression that matches \
                           the address";
+    const AUTHORITY: &str =
+        "the entry cacerts of the Secret in spec.helmSecretName, or in spec.caBundle";
     match error {
         GitError::AuthenticationFailed { reason, .. } => {
             format!("authentication failed ({reason}); {SECRET}")
@@ -56,10 +58,40 @@ fn explain(error: &GitError) -> String {
         GitError::ReferenceNotFound { kind, name, .. } => {
             format!("the {kind} {name:?} does not exist; correct ref in the address")
         }
-        GitError::CertificateUnknown { reason, .. } => format!(
-            "the server's certificate is not trusted ({reason}); add the certificate of its authority to \
-             the entry cacerts of the Secret in spec.helmSecretName, or to spec.caBundle"
+        GitError::CommitNotFound { commit, .. } => format!(
+            "the commit {commit} does not exist, or the server does not permit to fetch it; set ref in the \
+             address to a branch or a tag"
         ),
+        GitError::CertificateUnknown { reason, .. } => format!(
+            "the server's certificate is not trusted ({reason}); store the certificate of its authority in \
+             {AUTHORITY}"
+        ),
+        GitError::InvalidCaBundle { reason } => {
+            format!("cannot use the certificates ({reason}); store PEM certificates in {AUTHORITY}")
+        }
+        GitError::HostKeyUnknown {
+            host,
+            algorithm,
+            fingerprint,
+        } => format!(
+            "{host}: unknown SSH host key {algorithm} {fingerprint}; verify the fingerprint, then add the key \
+             to the entry known_hosts of the Secret in spec.helmSecretName"
+        ),
+        GitError::RateLimited { status, .. } => format!(
+            "the server limits the rate of requests (HTTP status {status}); Drover tries again later. Copy \
+             the chart into the repository if the error remains"
+        ),
+        GitError::Limit { unit, maximum } => format!(
+            "the repository exceeds the limit of {maximum} {unit}; move large content out of the repository \
+             of the chart"
+        ),
+        GitError::Submodule { path, source } => match &**source {
+            GitError::AuthenticationFailed { .. } | GitError::RepositoryNotFound { .. } => format!(
+                "cannot read the submodule {path:?} without a credential: submodules of a chart's repository \
+                 receive no credential; copy the files of the submodule into the repository"
+            ),
+            source => format!("cannot read the submodule {path:?}: {}", explain(source)),
+        },
         other => other.to_string(),
     }
 }
@@ -107,8 +139,12 @@ impl ChartSource for RepoCharts<'_> {
         chart: &str,
         version: &str,
     ) -> Result<ChartRequest, ChartSourceError> {
+        let group = self.repo.namespace().unwrap_or_default();
         let access = self.access().await?;
-        Ok(access.request(folder, repo, chart, version)?)
+        Ok(ChartRequest {
+            group,
+            ..access.request(folder, repo, chart, version)?
+        })
     }
 
     async fn git(

@@ -110,6 +110,8 @@ impl HelmAccess {
         }
         let access = &settings.access;
         let mut source = Source::anonymous(chart.url());
+        // The regular expression matches only the repository of the chart.
+        source.is_auth_limited = true;
         source.insecure_skip_tls_verify = access.insecure_skip_tls_verify;
         source.ca_bundle = (!access.authorities.is_empty()).then(|| access.authorities.clone());
         if !may_send || chart.has_credential() {
@@ -235,6 +237,7 @@ mod tests {
             let chart = GitChart::parse(chart).unwrap().unwrap();
             let source = HelmAccess::for_test(regex, &entries).git_source("a", &chart);
             let source = source.unwrap();
+            assert!(source.is_auth_limited);
             match source.auth {
                 Auth::None => "none",
                 Auth::Basic { .. } => "password",

@@ -53,9 +53,11 @@ impl<'a> HttpTransport<'a> {
     fn send(&mut self, method: &Method, suffix: &str, body: &[u8]) -> Result<Response, GitError> {
         let mut url = with_suffix(&self.base, suffix);
         for _ in 0..=MAX_REDIRECTS {
-            addresses::check_literal(&url).map_err(|error| GitError::Connection {
-                host: authority(&url),
-                reason: error.to_string(),
+            addresses::check_literal(&url, &self.target.home).map_err(|error| {
+                GitError::Connection {
+                    host: authority(&url),
+                    reason: error.to_string(),
+                }
             })?;
             let request = self.build(method, &url, body)?;
             let sent = self.runtime.block_on(async {

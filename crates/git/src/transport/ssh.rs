@@ -165,7 +165,8 @@ fn open(target: &Target, host: &str, port: u16, deadline: Deadline) -> Result<Co
         .map_err(|error| failed(&error))?;
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in found {
-        addresses::check(address.ip()).map_err(|error| failed(&io::Error::other(error)))?;
+        let checked = addresses::check(address.ip(), host, &target.home);
+        checked.map_err(|error| failed(&io::Error::other(error)))?;
         let timeout = deadline.remaining()?.min(CONNECT_TIMEOUT);
         match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => {

@@ -448,6 +448,24 @@ async fn metadata_service_gets_no_request_also_after_a_redirect() {
 }
 
 #[tokio::test]
+async fn other_host_on_this_machine_gets_no_request_after_a_redirect() {
+    let (other, _) = world(Rules::default()).await;
+    let rules = Rules {
+        redirect: Some(other.server.url.replace("localhost", "127.0.0.1")),
+        ..Rules::default()
+    };
+    let (redirecting, _) = world(rules).await;
+    let found = fetcher()
+        .resolve(&redirecting.source, &[Reference::Head])
+        .await;
+    let Err(GitError::Connection { reason, .. }) = found else {
+        panic!("{found:?}");
+    };
+    assert!(reason.contains("loopback"), "{reason}");
+    assert!(other.server.requests().is_empty());
+}
+
+#[tokio::test]
 async fn name_of_a_branch_has_priority_over_the_name_of_a_tag() {
     let (world, first) = world(Rules::default()).await;
     let repository = world.repositories.create("b");

@@ -95,6 +95,31 @@ async fn submodule_on_another_server_gets_no_credentials() {
 }
 
 #[tokio::test]
+async fn submodule_gets_no_credentials_that_are_limited_to_the_repository() {
+    let repositories = Repositories::new();
+    let lib_commit = repositories.create("lib").commit_files(&[("x", "1")]);
+    let main = repositories.create("main");
+    commit_with_submodule(&main, "../lib", &lib_commit);
+    let server = HttpServer::start(repositories.folder.path().to_owned(), Rules::default()).await;
+    for is_auth_limited in [false, true] {
+        let mut source = Source::anonymous(format!("{}/main", server.url));
+        source.is_auth_limited = is_auth_limited;
+        source.auth = Auth::Bearer {
+            token: "tok".into(),
+        };
+        let before = server.requests().len();
+        let checkout = fetcher().fetch(&source, &Reference::Head, &[]).await;
+        assert_eq!(text(&checkout.unwrap(), "libs/lib/x"), "1");
+        let seen = server.requests().split_off(before);
+        assert!(seen.iter().any(|one| one.path.starts_with("/lib/")));
+        for one in seen {
+            let is_sent = one.path.starts_with("/main/") || !is_auth_limited;
+            assert_eq!(one.authorization.is_some(), is_sent, "{one:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn submodule_with_a_local_path_is_an_error_with_its_path() {
     let repositories = Repositories::new();
     let main = repositories.create("main");

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drover_api::fleet::HelmOptions;
 use regex::Regex;
-use semver::Version;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ReadError;
 use super::git_chart::{FORCED, HOSTS};
+use super::present_charts::PresentCharts;
 use super::tree::{Tree, base_name, join};
 use crate::ids::sha256_hex;
 use crate::yaml;
@@ -119,7 +119,7 @@ fn is_url(chart: &str) -> bool {
 }
 
 /// A dependency in a `Chart.yaml`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct Dependency {
     /// Name of the chart.
@@ -153,7 +153,8 @@ pub fn incomplete_charts(files: &FetchedFiles) -> Vec<String> {
         .collect()
 }
 
-/// Returns the dependencies of the chart in a folder that are not in the folder `charts`.
+/// Returns the dependencies of the chart in a folder that are not in the folder `charts`. Equal dependencies
+/// are in the result once.
 #[must_use]
 pub fn missing_dependencies(files: &FetchedFiles, folder: &str) -> Vec<Dependency> {
     let start = if folder.is_empty() {
@@ -166,52 +167,26 @@ pub fn missing_dependencies(files: &FetchedFiles, folder: &str) -> Vec<Dependenc
         .and_then(|data| yaml::object(std::str::from_utf8(data).ok()?).ok());
     let list = document.as_ref().and_then(|it| it.get("dependencies"));
     let list = list.and_then(Value::as_array).into_iter().flatten();
-    let all: Vec<Dependency> = list
+    let mut all: Vec<Dependency> = list
         .filter_map(|it| Dependency::deserialize(it).ok())
         .filter(|dependency| !dependency.name.is_empty())
         .collect();
-    let charts = format!("{start}charts/");
-    let present: Vec<(&str, &[u8])> = below(files, &charts).collect();
-    let is_missing = |dependency: &&Dependency| {
-        // With an alias, a chart can depend on two versions of one chart.
-        let others = all.iter().filter(|other| other.name == dependency.name);
-        let versions: BTreeSet<&str> = others.map(|other| &*other.version).collect();
-        let is_only = versions.len() == 1 || Version::parse(&dependency.version).is_err();
-        !present
-            .iter()
-            .any(|(path, data)| is_chart(path, data, dependency, is_only))
-    };
-    all.iter().filter(is_missing).cloned().collect()
-}
-
-/// Returns the files below a folder, with paths relative to the folder. `start` ends with `/`.
-fn below<'a>(files: &'a FetchedFiles, start: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-    let files = files.range(start.to_owned()..);
-    files.map_while(move |(path, data)| Some((path.strip_prefix(start)?, data.as_slice())))
-}
-
-/// Reports whether a file below the folder `charts` belongs to a dependency. An archive has the name
-/// `NAME-VERSION.tgz`. If several versions are necessary, the version of the chart must be equal.
-fn is_chart(path: &str, data: &[u8], dependency: &Dependency, is_only: bool) -> bool {
-    if let Some((folder, file)) = path.split_once('/') {
-        if is_only && folder == dependency.name {
-            return true;
-        }
-        let field = |name| field(data, name);
-        return file == CHART_FILE
-            && field("name").as_ref() == Some(&dependency.name)
-            && (is_only || field("version").as_ref() == Some(&dependency.version));
+    if all.is_empty() {
+        return all;
     }
-    let rest = path.strip_prefix(&*dependency.name);
-    let Some(version) = rest.and_then(|rest| rest.strip_prefix('-')) else {
-        return false;
-    };
-    if !is_only {
-        return version.strip_suffix(".tgz") == Some(&dependency.version);
+    let present = PresentCharts::below(files, &format!("{start}charts/"));
+    // With an alias, a chart can depend on two versions of one chart.
+    let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for dependency in &all {
+        let versions = versions.entry(dependency.name.clone()).or_default();
+        versions.insert(dependency.version.clone());
     }
-    // Another chart can have the name `NAME-OTHER`.
-    let version = version.strip_prefix('v').unwrap_or(version);
-    version.starts_with(|first: char| first.is_ascii_digit())
+    let mut seen = BTreeSet::new();
+    all.retain(|dependency| {
+        let versions = &versions[&dependency.name];
+        seen.insert(dependency.clone()) && !present.contains(dependency, versions)
+    });
+    all
 }
 
 /// Returns a text field of a `Chart.yaml`.

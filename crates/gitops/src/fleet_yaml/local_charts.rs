@@ -73,6 +73,12 @@ fn source(
     path: &str,
     dependency: &Dependency,
 ) -> Result<String, &'static str> {
+    // The name becomes the name of a folder.
+    if matches!(&*dependency.name, "." | "..") || dependency.name.contains(['/', '\\']) {
+        return Err(
+            "has a name that cannot be the name of a folder: correct the name of the chart",
+        );
+    }
     if path.is_empty() || path.starts_with('/') {
         return Err("must have a path relative to the folder of the chart");
     }

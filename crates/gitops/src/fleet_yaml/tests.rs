@@ -246,6 +246,54 @@ fn dependency_with_an_alias_is_missing_until_each_version_is_there() {
 }
 
 #[test]
+fn chart_with_an_exact_version_does_not_satisfy_the_range_of_another_dependency() {
+    let missing = |range: &str, others: &[&str]| {
+        let chart = format!(
+            "dependencies: [{{name: db, version: 1.0.0, alias: old, repository: https://r}},\
+             {{name: db, version: '{range}', alias: new, repository: https://r}}]"
+        );
+        let others: Vec<_> = others.iter().map(|name| (*name, "x")).collect();
+        let files = [[("Chart.yaml", &*chart)].as_slice(), &others].concat();
+        let found = missing_dependencies(drafts(json!({}), &files).unwrap()[0].files(), "");
+        let versions = found.into_iter().map(|it| it.version);
+        versions.collect::<Vec<String>>()
+    };
+    let (old, new) = ("charts/db-1.0.0.tgz", "charts/db-2.1.0.tgz");
+    for range in ["^2", "2.x || 3.x"] {
+        assert_eq!(missing(range, &[old]), [range]);
+        assert!(missing(range, &[old, new]).is_empty(), "{range}");
+        assert_eq!(missing(range, &[new]), ["1.0.0"]);
+    }
+    assert_eq!(
+        missing("1.1", &["charts/db-1.0.0.tgz", "charts/db-1.9.0.tgz"]),
+        ["1.1"]
+    );
+    // One archive can satisfy both dependencies.
+    assert!(missing("^1", &[old]).is_empty());
+}
+
+#[test]
+fn equal_dependencies_of_a_chart_with_thousands_of_charts_are_missing_once() {
+    let numbers = || (0..3_000).map(|number| number.to_string());
+    let list =
+        |number: String| format!("- {{name: c{number}, version: 1.0.0, repository: https://r}}\n");
+    let mut files = FetchedFiles::new();
+    let list: String = numbers().map(list).collect();
+    let chart = format!("name: web\ndependencies:\n{list}{list}");
+    files.insert("Chart.yaml".to_owned(), chart.into());
+    for number in numbers().skip(1) {
+        let text = format!("{{name: c{number}, version: 1.0.0}}");
+        files.insert(format!("charts/x{number}/Chart.yaml"), text.into());
+    }
+    // A comparison of each dependency with each chart would take minutes.
+    let missing = missing_dependencies(&files, "");
+    assert_eq!(
+        missing.iter().map(|it| &*it.name).collect::<Vec<_>>(),
+        ["c0"]
+    );
+}
+
+#[test]
 fn local_dependencies_are_copied_from_their_folders() {
     let files = [
         ("apps/web/fleet.yaml", "{}"),
@@ -316,6 +364,22 @@ fn local_dependency_cannot_leave_the_repository_or_contain_itself() {
         ];
         let error = error(json!({ "paths": ["x"] }), &files);
         assert!(error.contains(reason), "{repository}: {error}");
+    }
+}
+
+#[test]
+fn name_of_a_local_dependency_cannot_lead_out_of_the_folder_charts() {
+    for name in ["..", "../../a", ".", "a/b", "a\\b"] {
+        let dependency = json!({ "name": name, "repository": "file://../a" });
+        let own = json!({ "name": "x", "dependencies": [dependency] }).to_string();
+        let other = json!({ "name": name }).to_string();
+        let files = [
+            ("x/fleet.yaml", "{}"),
+            ("x/Chart.yaml", &*own),
+            ("a/Chart.yaml", &*other),
+        ];
+        let error = error(json!({ "paths": ["x"] }), &files);
+        assert!(error.contains("the name of a folder"), "{name}: {error}");
     }
 }
 

@@ -17,7 +17,7 @@ struct Member {
     labels: BTreeMap<String, String>,
     current: Option<BundleDeployment>,
     paused: bool,
-    offline: bool,
+    absent: bool,
 }
 
 fn deployed(id: &str, applied: &str, ready: bool) -> BundleDeployment {
@@ -39,7 +39,7 @@ fn members(count: usize, current: Option<&BundleDeployment>) -> Vec<Member> {
             labels: BTreeMap::from([("half".to_owned(), (index % 2).to_string())]),
             current: current.cloned(),
             paused: false,
-            offline: false,
+            absent: false,
         })
         .collect()
 }
@@ -71,7 +71,7 @@ fn plan_of(value: Value, members: &[Member]) -> Plan {
             current: member.current.as_ref(),
             state,
             paused: member.paused,
-            offline: member.offline,
+            absent: member.absent,
         })
         .collect();
     plan(Some(&strategy(value)), &candidates).unwrap()
@@ -95,7 +95,7 @@ fn carry_out(plan: &Plan, members: &mut [Member], healthy: bool) {
                 .deployment_id
                 .clone_from(&current.spec.staged_deployment_id);
         }
-        if !member.offline && healthy {
+        if !member.absent && healthy {
             let applied_deployment_id = current.spec.deployment_id.clone();
             current.status = Some(BundleDeploymentStatus {
                 applied_deployment_id,
@@ -206,10 +206,10 @@ fn paused_clusters_are_staged_and_not_released() {
 }
 
 #[test]
-fn offline_clusters_are_not_counted_and_do_not_stop_a_rollout() {
+fn absent_clusters_are_not_counted_and_do_not_stop_a_rollout() {
     let mut members = members(4, Some(&deployed(OLD, OLD, true)));
     for member in &mut members[..2] {
-        member.offline = true;
+        member.absent = true;
         member.current = Some(deployed(OLD, "", false));
     }
     let value = json!({

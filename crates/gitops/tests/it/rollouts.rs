@@ -80,7 +80,7 @@ fn rollout_steps_equal_fleet() {
                 current: current.as_ref(),
                 state,
                 paused: false,
-                offline: false,
+                absent: false,
             })
             .collect();
         let found = match plan(input.strategy.as_ref(), &candidates) {

@@ -237,7 +237,7 @@ async fn agent_removes_a_bundle_that_was_deleted_while_the_agent_did_not_run(hub
 /// Waits until no window is open, and the next window starts in at least 5 seconds. Returns its start.
 async fn closed_window(windows: &CheckIns) -> Timestamp {
     loop {
-        let window = windows.at(Timestamp::now()).unwrap();
+        let window = windows.at(Timestamp::now(), None).unwrap();
         let left = window.next_start.duration_since(Timestamp::now());
         if window.active_until.is_none() && left > SignedDuration::from_secs(5) {
             return window.next_start;

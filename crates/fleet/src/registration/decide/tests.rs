@@ -33,6 +33,7 @@ fn decision(request: &ClusterRegistration, clusters: &[FleetCluster]) -> Result<
         is_name_taken: false,
         token: Some("token-uid"),
         import_of: None,
+        is_proven: false,
     })
 }
 
@@ -52,11 +53,34 @@ fn token_of_an_import_registers_only_the_imported_cluster() {
             is_name_taken: false,
             token: Some("token-uid"),
             import_of: Some("imported"),
+            is_proven: true,
         })
     };
     assert_eq!(decision(Some("imported")), Ok(join_edge()));
     assert_eq!(decision(Some("other")), Err(Refusal::OtherImport));
     assert_eq!(decision(None), Err(Refusal::OtherImport));
+}
+
+#[test]
+fn request_with_the_label_of_an_import_and_without_its_token_is_refused() {
+    let request = request("first", "id");
+    let mut cluster = annotated(IMPORT_TOKEN, "token-uid");
+    cluster.metadata.uid = Some("imported".to_owned());
+    let clusters = [Arc::new(cluster)];
+    let observed = Observed {
+        request: &request,
+        clusters: &clusters,
+        is_name_taken: false,
+        token: Some("token-uid"),
+        import_of: Some("imported"),
+        is_proven: false,
+    };
+    assert_eq!(decide(observed), Err(Refusal::Unproven));
+    let proven = Observed {
+        is_proven: true,
+        ..observed
+    };
+    assert_eq!(decide(proven), Ok(join_edge()));
 }
 
 fn join_edge() -> Decision {
@@ -114,6 +138,15 @@ fn token_of_an_import_replaces_the_approval_only_for_the_imported_cluster() {
 }
 
 #[test]
+fn cluster_of_a_running_import_cannot_be_joined_with_another_token() {
+    let mut importing = cluster("id");
+    let annotations = importing.annotations_mut();
+    annotations.insert(IMPORT_TOKEN.to_owned(), "other-uid".to_owned());
+    let refused = decision(&request("second", "id"), &[importing]);
+    assert_eq!(refused.unwrap_err().reason(), "ApprovalRequired");
+}
+
+#[test]
 fn cluster_of_drover_is_never_granted_even_with_approval() {
     let mut managed = annotated(APPROVE, "second");
     let labels = managed.labels_mut();
@@ -136,6 +169,7 @@ fn incomplete_and_ambiguous_requests_are_refused() {
         is_name_taken: true,
         token: Some("token-uid"),
         import_of: None,
+        is_proven: false,
     };
     let taken = Refusal::NameTaken(cluster_name("id"));
     assert_eq!(decide(observed), Err(taken));

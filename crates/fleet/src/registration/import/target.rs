@@ -26,7 +26,6 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::rt::TokioExecutor;
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
 use kube::client::{Body, ConfigExt as _};
 use kube::config::AuthInfo;
@@ -35,15 +34,18 @@ use kube::{Client, Config, Error};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use thiserror::Error as ThisError;
+use tokio::time::Instant;
 
 /// Timeout of a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// Time for all requests of an attempt, so that a slow API server does not occupy a worker for minutes.
+const ATTEMPT: Duration = Duration::from_mins(1);
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
-/// Name of the ConfigMap of an agent with a tunnel.
-const TUNNEL_AGENT: &str = "drover-agent-server";
+/// Namespace of Fleet's own agent.
+pub(super) const FLEET_AGENT_NAMESPACE: &str = "cattle-fleet-system";
 /// Reason of a response that has no Status of Kubernetes.
 const NO_STATUS: &str = "Failed to parse error data";
 
@@ -67,6 +69,16 @@ pub(in crate::registration) enum TargetError {
         "an agent of Drover with a tunnel runs in the cluster; use its Cluster, or delete the Cluster first"
     )]
     AgentExists,
+    #[error(
+        "an agent of Drover that belongs to another Cluster or another hub runs in the cluster; delete the \
+         namespace {AGENT_NAMESPACE} in the cluster if the agent is not in use"
+    )]
+    OtherAgent,
+    #[error(
+        "Fleet's agent runs in the cluster; delete its Cluster in Fleet, and the namespace \
+         {FLEET_AGENT_NAMESPACE} in the cluster"
+    )]
+    FleetAgent,
     #[error("the agent's manifest is not valid: {0}")]
     Manifest(String),
 }
@@ -79,7 +91,7 @@ impl TargetError {
             Self::Client => "KubeConfigInvalid",
             Self::Unreachable { .. } => "Unreachable",
             Self::Rejected { .. } => "Rejected",
-            Self::AgentExists => "AgentExists",
+            Self::AgentExists | Self::OtherAgent | Self::FleetAgent => "AgentExists",
             Self::Manifest(_) => "ManifestUnavailable",
         }
     }
@@ -116,8 +128,10 @@ impl tower::Service<Name> for CheckedResolver {
 
 /// A cluster with a kubeconfig.
 pub(super) struct Target {
-    client: Client,
+    pub(super) client: Client,
     server: String,
+    /// End of the time for all requests.
+    deadline: Instant,
 }
 
 impl Target {
@@ -157,17 +171,8 @@ impl Target {
         Ok(Self {
             client: Client::new(service, AGENT_NAMESPACE),
             server: access.server.to_string(),
+            deadline: Instant::now() + ATTEMPT,
         })
-    }
-
-    /// Checks that no agent with a tunnel runs in the cluster, whose objects an import would replace.
-    pub(super) async fn check_agent(&self) -> Result<(), TargetError> {
-        let maps = Api::<ConfigMap>::namespaced(self.client.clone(), AGENT_NAMESPACE);
-        let found = self.call(TUNNEL_AGENT, maps.get_opt(TUNNEL_AGENT)).await?;
-        if found.is_some() {
-            return Err(TargetError::AgentExists);
-        }
-        Ok(())
     }
 
     /// Applies the objects of a manifest in order.
@@ -198,17 +203,22 @@ impl Target {
     }
 
     /// Sends a request with a timeout.
-    async fn call<T>(
+    pub(super) async fn call<T>(
         &self,
         object: &str,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, TargetError> {
         let server = self.server.clone();
-        let error = match tokio::time::timeout(TIMEOUT, request).await {
+        let end = (Instant::now() + TIMEOUT).min(self.deadline);
+        let error = match tokio::time::timeout_at(end, request).await {
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(error)) => error,
             Err(_) => {
-                let reason = format!("no response within {} s", TIMEOUT.as_secs());
+                let reason = if end == self.deadline {
+                    format!("the requests take longer than {} s", ATTEMPT.as_secs())
+                } else {
+                    format!("no response within {} s", TIMEOUT.as_secs())
+                };
                 return Err(TargetError::Unreachable { server, reason });
             }
         };
@@ -294,7 +304,7 @@ mod tests {
     async fn error(server: &str, loopback: Loopback) -> String {
         provider();
         match Target::new(&access(server), loopback) {
-            Ok(target) => target.check_agent().await.unwrap_err().to_string(),
+            Ok(target) => target.check_agent("").await.unwrap_err().to_string(),
             Err(error) => error.to_string(),
         }
     }

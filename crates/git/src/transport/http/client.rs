@@ -16,17 +16,24 @@ const READ_TIMEOUT: Duration = Duration::from_mins(1);
 /// Most clients that a worker keeps for the connections of its next requests.
 const MAX_CLIENTS: usize = 16;
 
+/// The trusted certificates, whether any certificate is accepted, and the host of the configured repository.
+type Key = (Option<String>, bool, Arc<str>);
+
 /// The clients of a worker, each with the settings that decide whom the client trusts.
 #[derive(Default)]
 pub(crate) struct Clients {
-    kept: Vec<((Option<String>, bool), Client)>,
+    kept: Vec<(Key, Client)>,
     system: Option<Vec<Certificate>>,
 }
 
 impl Clients {
     /// Returns the client for a target.
     pub(crate) fn get(&mut self, target: &Target) -> Result<Client, GitError> {
-        let key = (target.ca_bundle.clone(), target.insecure_skip_tls_verify);
+        let key = (
+            target.ca_bundle.clone(),
+            target.insecure_skip_tls_verify,
+            Arc::clone(&target.home),
+        );
         if let Some((_, client)) = self.kept.iter().find(|(kept, _)| *kept == key) {
             return Ok(client.clone());
         }
@@ -49,7 +56,9 @@ impl Clients {
         }
         let builder = Client::builder()
             .redirect(redirect::Policy::none())
-            .dns_resolver(Arc::new(Resolver))
+            .dns_resolver(Arc::new(Resolver {
+                home: Arc::clone(&target.home),
+            }))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .pool_max_idle_per_host(1)

@@ -7,7 +7,7 @@ use drover_api::fleet::{Bundle, ClusterRegistration, FleetCluster, FleetClusterR
 use drover_api::gitops::FLEET_NAMESPACE;
 use drover_e2e::{ControlPlane, eventually};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -155,6 +155,83 @@ async fn revoke(rig: &Rig, cluster: &ControlPlane) {
     .unwrap();
 }
 
+/// Checks that the server installs no agent beside the agent of another hub, and beside Fleet's agent.
+async fn refuses_other_agents(rig: &Rig, cluster: &ControlPlane) {
+    let namespaces = Api::<Namespace>::all(cluster.client());
+    for (generation, namespace, expected) in [
+        (2, NAMESPACE, "another hub"),
+        (3, "cattle-fleet-system", "Fleet's agent"),
+    ] {
+        let object = json!({ "metadata": { "name": namespace } });
+        create_if_missing(&namespaces, &object).await;
+        let maps = Api::<ConfigMap>::namespaced(cluster.client(), namespace);
+        let config = json!({
+            "metadata": { "name": "fleet-agent" }, "data": { "config": r#"{"clientID":"other"}"# },
+        });
+        create_if_missing(&maps, &config).await;
+        rig.change(json!({ "redeployAgentGeneration": generation }))
+            .await;
+        let waiting = eventually(expected, SOON, async || {
+            let message = rig.imported("False", "AgentExists").await;
+            message.contains(expected).then_some(()).ok_or(message)
+        });
+        waiting.await.unwrap();
+        let params = DeleteParams::default();
+        maps.delete("fleet-agent", &params).await.unwrap();
+    }
+}
+
+async fn create_if_missing<K>(api: &Api<K>, object: &Value)
+where
+    K: kube::Resource + Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
+{
+    let object = serde_json::from_value(object.clone()).unwrap();
+    match api.create(&PostParams::default(), &object).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Ends a running import. Checks that its token ends, and imports the cluster again.
+async fn stop_and_import_again(rig: &Rig) {
+    let tokens = rig.fleet::<FleetClusterRegistrationToken>();
+    rig.change(json!({ "kubeConfigSecret": null })).await;
+    eventually("the end of the import", SOON, async || {
+        let token = tokens.get_opt("import-token-edge").await.unwrap();
+        token.map_or(Ok(()), |token| Err(format!("{:?}", token.metadata)))
+    })
+    .await
+    .unwrap();
+    rig.change(json!({ "kubeConfigSecret": "kubeconfig", "redeployAgentGeneration": 5 }))
+        .await;
+}
+
+/// Checks that a running agent finds the token of a repeated import, and keeps its credential.
+async fn import_with_a_running_agent(rig: &Rig, cluster: &ControlPlane) {
+    let requests = rig.fleet::<ClusterRegistration>();
+    let names = async || {
+        let params = ListParams::default();
+        let found = requests.list_metadata(&params).await.unwrap();
+        let names = found.into_iter().map(|it| it.metadata.name);
+        names.collect::<Vec<_>>()
+    };
+    let before = names().await;
+    rig.change(json!({ "redeployAgentGeneration": 7 })).await;
+    eventually("the repeated import", SOON, async || {
+        let found = rig.fleet::<FleetCluster>().get(CLUSTER).await.unwrap();
+        let status = found.status.unwrap_or_default();
+        match status.agent_deployed_generation {
+            Some(7) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+    .unwrap();
+    wait_for_registration(rig, cluster).await;
+    assert_eq!(names().await, before);
+}
+
 async fn imported_cluster_registers_deploys_bundles_and_can_be_imported_again(hub: TestHub) {
     let (rig, cluster) = Rig::with_cluster_on(hub).await;
     let imported = json!({
@@ -201,9 +278,20 @@ async fn imported_cluster_registers_deploys_bundles_and_can_be_imported_again(hu
     );
 
     rig.store(&kubeconfig).await;
-    rig.change(json!({ "redeployAgentGeneration": 2 })).await;
+    refuses_other_agents(&rig, &cluster).await;
+    assert!(
+        tokens
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+    rig.change(json!({ "redeployAgentGeneration": 4 })).await;
     rig.imported("True", "Imported").await;
     check_manifest(&rig, &cluster).await;
+
+    stop_and_import_again(&rig).await;
     let agent = start(&cluster).await;
     wait_for_registration(&rig, &cluster).await;
     let bundles = rig.fleet::<Bundle>();
@@ -214,13 +302,15 @@ async fn imported_cluster_registers_deploys_bundles_and_can_be_imported_again(hu
 
     // The import restores the access of an agent whose credential was revoked.
     revoke(&rig, &cluster).await;
-    rig.change(json!({ "redeployAgentGeneration": 3 })).await;
+    rig.change(json!({ "redeployAgentGeneration": 6 })).await;
     wait_for_registration(&rig, &cluster).await;
     let files = json!([config_map(&json!({ "color": "blue" }))]);
     let patch = Patch::Merge(json!({ "spec": { "resources": files } }));
     let params = PatchParams::default();
     bundles.patch("shop", &params, &patch).await.unwrap();
     wait_for_data(&cluster, Some(&[("color", "blue")])).await;
+
+    import_with_a_running_agent(&rig, &cluster).await;
 
     let params = DeleteParams::default();
     clusters.delete(CLUSTER, &params).await.unwrap();

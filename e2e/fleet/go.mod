@@ -1,6 +1,6 @@
-// Fleet's own agent, for `make compat-fleet`.
+// Fleet's own agent and controllers, for `make compat-fleet`.
 // Fleet replaces these modules too. Replacements of a dependency do not apply.
-module drover.invalid/e2e/fleet-agent
+module drover.invalid/e2e/fleet
 
 go 1.26.4
 
@@ -42,7 +42,10 @@ replace (
 	k8s.io/streaming => k8s.io/streaming v0.36.2
 )
 
-tool github.com/rancher/fleet/cmd/fleetagent
+tool (
+	github.com/rancher/fleet/cmd/fleetagent
+	github.com/rancher/fleet/cmd/fleetcontroller
+)
 
 require (
 	dario.cat/mergo v1.0.2 // indirect
@@ -65,6 +68,8 @@ require (
 	github.com/cyphar/filepath-securejoin v0.6.1 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/distribution/reference v0.6.0 // indirect
+	github.com/docker/cli v29.5.3+incompatible // indirect
+	github.com/docker/docker-credential-helpers v0.9.5 // indirect
 	github.com/dylibso/observe-sdk/go v0.0.0-20240828172851-9145d8ad07e1 // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/emirpasic/gods v1.18.1 // indirect
@@ -98,12 +103,15 @@ require (
 	github.com/go-openapi/swag/stringutils v0.26.0 // indirect
 	github.com/go-openapi/swag/typeutils v0.26.0 // indirect
 	github.com/go-openapi/swag/yamlutils v0.26.0 // indirect
+	github.com/go-playground/webhooks/v6 v6.4.0 // indirect
 	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/gofrs/flock v0.13.0 // indirect
+	github.com/gogits/go-gogs-client v0.0.0-20210131175652-1d7215cd8d85 // indirect
 	github.com/golang-jwt/jwt/v4 v4.5.2 // indirect
 	github.com/golang/groupcache v0.0.0-20241129210726-2c02b8208cf8 // indirect
 	github.com/google/btree v1.1.3 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
+	github.com/google/go-containerregistry v0.21.7 // indirect
 	github.com/google/go-github/v88 v88.0.0 // indirect
 	github.com/google/go-querystring v1.2.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -146,6 +154,7 @@ require (
 	github.com/rancher/fleet/pkg/apis v0.15.2 // indirect
 	github.com/rancher/lasso v0.2.9 // indirect
 	github.com/rancher/wrangler/v3 v3.7.0 // indirect
+	github.com/reugn/go-quartz v0.15.2 // indirect
 	github.com/rivo/uniseg v0.2.0 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/rubenv/sql-migrate v1.8.1 // indirect
