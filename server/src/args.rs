@@ -29,7 +29,8 @@ Exit codes:
   5    not found
   6    the server is unreachable, or its certificate is not trusted
   7    the timeout set by --timeout has expired
-  141  the reader of standard output closed the pipe";
+  141  the reader of standard output closed the pipe
+drover exec returns the exit code of the remote command.";
 
 /// Manage many Kubernetes clusters from one place
 #[derive(Debug, Parser)]

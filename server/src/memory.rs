@@ -1,7 +1,7 @@
 //! Divides the memory limit of the process among the components of the process.
 //!
-//! The limits apply to data whose size depends on clients and clusters. Six sixteenths remain for
-//! the program, the stores, SQLite and TLS.
+//! The limits apply to data whose size depends on clients and clusters. Four sixteenths remain
+//! for the program, the stores, SQLite and TLS.
 
 use std::fmt;
 
@@ -17,6 +17,9 @@ const WATCHES: u64 = 2;
 const EVENTS: u64 = 1;
 const BODIES: u64 = 2;
 const TUNNELS: u64 = 3;
+const ROWS: u64 = 2;
+/// Maximum size of the rows of lists in bytes.
+const MAX_ROWS: usize = 1 << 30;
 /// Ratio of a total limit to the limit per caller or per tunnel.
 const SHARE_OF_ONE: usize = 4;
 
@@ -29,6 +32,8 @@ pub struct MemoryPlan {
     pub hub: HubMemory,
     /// The limits for response data that clients have not read yet: in total, and per tunnel.
     pub tunnels: TunnelMemory,
+    /// The limit for the rows of lists in open pages.
+    pub rows: usize,
 }
 
 impl MemoryPlan {
@@ -57,6 +62,7 @@ impl MemoryPlan {
                 all: tunnels,
                 one: (tunnels / SHARE_OF_ONE).min(Limits::TUNNEL.buffered_bytes),
             },
+            rows: limit.share(ROWS, MAX_ROWS),
         }
     }
 
@@ -68,7 +74,7 @@ impl MemoryPlan {
             bodies,
         } = self.hub.requests;
         let parts = [answers.of_all, watches.of_all, bodies.of_all];
-        parts.iter().sum::<usize>() + self.hub.events + self.tunnels.all
+        parts.iter().sum::<usize>() + self.hub.events + self.tunnels.all + self.rows
     }
 }
 
@@ -83,7 +89,7 @@ impl fmt::Display for MemoryPlan {
         } = self.hub.requests;
         write!(
             f,
-            "{} MiB ({}): answers {}, watches {}, events {}, bodies {}, tunnels {}",
+            "{} MiB ({}): answers {}, watches {}, events {}, bodies {}, tunnels {}, rows {}",
             self.limit.bytes >> 20,
             self.limit.source,
             mib(answers.of_all),
@@ -91,6 +97,7 @@ impl fmt::Display for MemoryPlan {
             mib(self.hub.events),
             mib(bodies.of_all),
             mib(self.tunnels.all),
+            mib(self.rows),
         )
     }
 }
@@ -108,7 +115,7 @@ mod tests {
         for mib in [64_u64, 128, 256, 512, 1024, 2048, 4096, 65_536] {
             let plan = plan(mib << 20);
             let divided = u64::try_from(plan.divided()).unwrap();
-            assert!(divided <= (mib << 20) / 16 * 10, "{plan}");
+            assert!(divided <= (mib << 20) / 16 * 12, "{plan}");
             assert!(plan.tunnels.one <= plan.tunnels.all);
             let answers = plan.hub.requests.answers;
             assert!(answers.of_caller > 0 && answers.of_caller <= answers.of_all);
@@ -120,7 +127,7 @@ mod tests {
         let reported = plan(1 << 30).to_string();
         assert_eq!(
             reported,
-            "1024 MiB (setting): answers 128, watches 128, events 64, bodies 128, tunnels 192"
+            "1024 MiB (setting): answers 128, watches 128, events 64, bodies 128, tunnels 192, rows 128"
         );
     }
 
@@ -129,5 +136,6 @@ mod tests {
         let plan = plan(1 << 40);
         assert_eq!(plan.hub, HubMemory::default());
         assert_eq!(plan.tunnels, TunnelMemory::default());
+        assert_eq!(plan.rows, MAX_ROWS);
     }
 }

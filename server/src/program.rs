@@ -8,9 +8,11 @@ mod image;
 #[cfg(feature = "server")]
 mod server;
 
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use drover_cli::{Environment, Failure};
 
 #[cfg(feature = "server")]
@@ -29,12 +31,49 @@ pub fn main() -> ExitCode {
         )
         .report();
     }
-    let args = Args::parse();
-    let environment = Environment::read();
-    match start(args, &environment) {
+    let result = match drover_cli::complete_for_shell(Args::command) {
+        Ok(true) => Ok(()),
+        Ok(false) => match invocation() {
+            Invocation::Program => start(Args::parse(), &Environment::read()),
+            Invocation::KubectlPlugin => start(plugin_arguments(), &Environment::read()),
+            Invocation::KubectlCompletion => {
+                let arguments = std::env::args_os().collect();
+                drover_cli::complete_for_kubectl(Args::command(), arguments)
+            }
+        },
+        Err(failure) => Err(failure),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// The name with which the program was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Invocation {
+    Program,
+    /// kubectl runs the program for `kubectl drover`.
+    KubectlPlugin,
+    /// kubectl runs the program for the completion of `kubectl drover`.
+    KubectlCompletion,
+}
+
+fn invocation() -> Invocation {
+    let program = std::env::args_os().next().map(PathBuf::from);
+    let name = program.as_deref().and_then(Path::file_stem);
+    match name.and_then(OsStr::to_str) {
+        Some("kubectl-drover") => Invocation::KubectlPlugin,
+        Some("kubectl_complete-drover") => Invocation::KubectlCompletion,
+        _ => Invocation::Program,
+    }
+}
+
+/// Parses the command line of the plugin. The help shows `kubectl drover` as the program.
+fn plugin_arguments() -> Args {
+    let command = Args::command().bin_name("kubectl drover");
+    let matches = command.get_matches();
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
 fn start(args: Args, environment: &Environment) -> Result<(), Failure> {
@@ -70,7 +109,6 @@ async fn run(command: Command, environment: &Environment) -> Result<(), Failure>
         Command::GitWorker => Ok(()),
         Command::Client(command) => {
             let program = drover_cli::Program {
-                command: Args::command(),
                 commit: option_env!("DROVER_COMMIT").unwrap_or("unknown"),
             };
             drover_cli::run(*command, environment, program).await

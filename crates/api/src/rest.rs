@@ -53,6 +53,7 @@ mod rights;
 mod role;
 mod server;
 mod sign_in;
+mod terminal;
 
 pub use access::*;
 pub use audit::*;
@@ -63,6 +64,7 @@ pub use rights::*;
 pub use role::*;
 pub use server::*;
 pub use sign_in::*;
+pub use terminal::*;
 
 /// A secret in a request or response body. The debug output does not contain the value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,14 @@ mod audit;
 mod clusters;
 mod connection;
 mod fleet;
+mod objects;
 mod people;
+mod plugin;
+mod pods;
 mod providers;
 mod roles;
+mod search;
+mod top;
 
 use clap::{Subcommand, ValueEnum};
 
@@ -16,9 +21,14 @@ pub use audit::*;
 pub use clusters::*;
 pub use connection::*;
 pub use fleet::*;
+pub use objects::*;
 pub use people::*;
+pub use plugin::*;
+pub use pods::*;
 pub use providers::*;
 pub use roles::*;
+pub use search::*;
+pub use top::*;
 
 /// The commands that call a server.
 #[derive(Debug, Subcommand)]
@@ -33,6 +43,20 @@ pub enum ClientCommand {
     Context(ContextArgs),
     /// Import, list and delete clusters, and print kubeconfigs
     Cluster(ClusterArgs),
+    /// List objects of several clusters, and watch their changes
+    Get(Box<GetArgs>),
+    /// Search objects of several clusters by name, label and image
+    Search(Box<SearchArgs>),
+    /// Show the usage of CPU and memory in several clusters
+    Top(Box<TopArgs>),
+    /// Set and remove labels of objects in several clusters
+    Label(Box<LabelArgs>),
+    /// Print the logs of pods in several clusters
+    Logs(Box<LogsArgs>),
+    /// Run a command in a container
+    Exec(Box<ExecArgs>),
+    /// Forward local ports to a pod
+    PortForward(Box<PortForwardArgs>),
     /// Grant roles in clusters and projects, and check permissions
     Access(AccessArgs),
     /// Create, change, list and delete roles
@@ -53,6 +77,8 @@ pub enum ClientCommand {
     Audit(Box<AuditArgs>),
     /// Print a short-lived token for kubectl (kubectl runs this command)
     Credential(CredentialArgs),
+    /// Install the plugin `kubectl drover`
+    Plugin(PluginArgs),
     /// Print the completion script of a shell
     Completion(CompletionArgs),
     /// Show the versions of this program and the server
@@ -228,7 +254,10 @@ pub enum ContextCommand {
 Examples:
   source <(drover completion bash)
   drover completion zsh > \"${fpath[1]}/_drover\"
-  drover completion fish > ~/.config/fish/completions/drover.fish")]
+  drover completion fish > ~/.config/fish/completions/drover.fish
+
+The script runs drover for each completion. drover completes commands and options, and reads the names of
+clusters, kinds and objects from the server, with a short timeout.")]
 pub struct CompletionArgs {
     /// Shell for which the command prints the script
     pub shell: clap_complete::Shell,

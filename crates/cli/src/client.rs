@@ -1,5 +1,7 @@
 //! The client of the server's REST API.
 
+mod stream;
+
 use std::error::Error;
 use std::io;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::args::ServerUrl;
 use crate::trust::{PresentedCertificates, Trust, TrustError};
+pub(crate) use stream::{Call, ResponseStream, WebSockets};
 
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -65,6 +68,17 @@ pub enum CallError {
         /// Address of the server.
         server: String,
     },
+    /// A response began, but its next part did not arrive.
+    #[error(
+        "the response of {server} stopped: no data arrived for {seconds} s; check the cluster, and \
+         try again"
+    )]
+    Stalled {
+        /// Address of the server.
+        server: String,
+        /// Time without data in seconds.
+        seconds: u64,
+    },
     /// The certificate of the server is not trusted.
     #[error(
         "the certificate of {server} is not trusted: {reason}\nTo check and confirm the \
@@ -114,6 +128,7 @@ impl CallError {
             Self::Refused(Refusal { code: 404, .. }) => 5,
             Self::Unreachable { .. }
             | Self::Timeout { .. }
+            | Self::Stalled { .. }
             | Self::Untrusted { .. }
             | Self::Trust(_) => 6,
             Self::Refused(_) | Self::NotDrover { .. } | Self::Unreadable { .. } => 1,
@@ -128,12 +143,19 @@ impl CallError {
         }
     }
 
+    /// Reports whether the API of a cluster does not exist. API servers respond to requests for an
+    /// unknown API with the text `404 page not found`.
+    pub(crate) const fn is_unknown_api(&self) -> bool {
+        matches!(self, Self::NotDrover { code: 404, .. })
+    }
+
     /// Reports whether a retry of the request can succeed.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.code == 429 || refusal.code >= 500,
             Self::Unreachable { .. }
             | Self::Timeout { .. }
+            | Self::Stalled { .. }
             | Self::NotDrover { code: 500.., .. } => true,
             _ => false,
         }
@@ -146,6 +168,7 @@ pub(crate) struct Client {
     http: reqwest::Client,
     server: ServerUrl,
     token: Option<Secret>,
+    timeout: Duration,
 }
 
 impl Client {
@@ -156,6 +179,7 @@ impl Client {
         token: Option<Secret>,
         timeout: Duration,
     ) -> Result<Self, CallError> {
+        // Streams, such as watches, have no timeout for the complete response.
         let builder = builder(timeout);
         let builder = match trust {
             Trust::SystemRoots => builder,
@@ -171,6 +195,7 @@ impl Client {
             http,
             server,
             token,
+            timeout,
         })
     }
 
@@ -284,14 +309,25 @@ impl Client {
         url: Url,
         body: Option<&(impl Serialize + Sync)>,
     ) -> Result<Vec<u8>, CallError> {
-        let mut request = self.http.request(method, url);
-        if let Some(token) = &self.token {
-            request = request.bearer_auth(token.expose());
-        }
+        let mut request = self.request(method, url).timeout(self.timeout);
         if let Some(body) = body {
             request = request.json(body);
         }
-        let mut response = request.send().await.map_err(|e| self.request_error(&e))?;
+        let response = request.send().await.map_err(|e| self.request_error(&e))?;
+        self.body(response).await
+    }
+
+    /// Returns a request with the token, and without a timeout.
+    fn request(&self, method: Method, url: Url) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, url);
+        match &self.token {
+            Some(token) => request.bearer_auth(token.expose()),
+            None => request,
+        }
+    }
+
+    /// Reads the body of a response. Returns an error if the status is an error status.
+    async fn body(&self, mut response: reqwest::Response) -> Result<Vec<u8>, CallError> {
         let code = response.status();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|e| self.request_error(&e))? {
@@ -378,6 +414,7 @@ pub(crate) async fn presented_certificates(
         reason: innermost(error),
     };
     let http = builder(timeout)
+        .timeout(timeout)
         .tls_backend_preconfigured(tls)
         .build()
         .map_err(|error| unreachable(&error))?;
@@ -398,7 +435,6 @@ fn builder(timeout: Duration) -> reqwest::ClientBuilder {
         // A redirect could send the token to another server. Drover servers send no redirects.
         .redirect(redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT.min(timeout))
-        .timeout(timeout)
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
 }
 

@@ -4,29 +4,35 @@ mod access;
 mod audit;
 mod clusters;
 mod credential;
+mod exec;
 mod fleet;
+mod get;
+mod label;
 mod login;
+mod logs;
+mod plugin;
+mod port_forward;
 mod projects;
 mod providers;
 mod roles;
+mod search;
 mod settings;
 mod tokens;
 mod users;
 mod version;
 
 pub use clusters::{MissingValues, chart_values};
+pub use logs::safe_line;
 
 use crate::args::ClientCommand;
+use crate::completion;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Data of the program that contains the client commands. `drover completion` and `drover version`
-/// print this data.
+/// Data of the program that contains the client commands. `drover version` prints this data.
 #[derive(Debug)]
 pub struct Program {
-    /// All commands of the program. `drover completion` generates its scripts from this value.
-    pub command: clap::Command,
     /// The Git commit of the build. `drover version` prints this value.
     pub commit: &'static str,
 }
@@ -43,6 +49,13 @@ pub async fn run(
         ClientCommand::Whoami(args) => login::whoami(&args, environment).await,
         ClientCommand::Context(args) => login::context(&args, environment),
         ClientCommand::Cluster(args) => clusters::run(&args, environment).await,
+        ClientCommand::Get(args) => get::run(&args, environment).await,
+        ClientCommand::Search(args) => search::run(&args, environment).await,
+        ClientCommand::Top(args) => get::top::run(&args, environment).await,
+        ClientCommand::Label(args) => label::run(&args, environment).await,
+        ClientCommand::Logs(args) => logs::run(&args, environment).await,
+        ClientCommand::Exec(args) => exec::run(&args, environment).await,
+        ClientCommand::PortForward(args) => port_forward::run(&args, environment).await,
         ClientCommand::Access(args) => access::run(&args, environment).await,
         ClientCommand::Role(args) => roles::run(&args, environment).await,
         ClientCommand::Project(args) => projects::run(&args, environment).await,
@@ -53,11 +66,9 @@ pub async fn run(
         ClientCommand::Setting(args) => settings::run(&args, environment).await,
         ClientCommand::Audit(args) => audit::run(&args, environment).await,
         ClientCommand::Credential(args) => credential::run(&args, environment).await,
+        ClientCommand::Plugin(args) => plugin::run(&args),
         ClientCommand::Completion(args) => {
-            let mut script = Vec::new();
-            let mut command = program.command;
-            clap_complete::generate(args.shell, &mut command, "drover", &mut script);
-            Ok(terminal::print_bytes(&script)?)
+            Ok(terminal::print_bytes(&completion::script(args.shell)?)?)
         }
         ClientCommand::Version(args) => version::run(&args, environment, program.commit).await,
     }

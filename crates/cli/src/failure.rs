@@ -56,6 +56,17 @@ pub enum Failure {
     /// An object or file does not exist.
     #[error("{0}")]
     Absent(String),
+    /// The mode of the terminal cannot be changed.
+    #[error("cannot change the mode of the terminal: {cause}", cause = .0)]
+    Terminal(#[source] std::io::Error),
+    /// A remote command ended with an exit code that is not 0.
+    #[error("{message}")]
+    RemoteExit {
+        /// The exit code of the remote command.
+        code: u8,
+        /// Description of the end of the command.
+        message: String,
+    },
     /// A command failure without a separate variant. The message contains the next step.
     #[error("{0}")]
     Other(String),
@@ -71,6 +82,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Ask(AskError::NotInteractive { .. }) => 2,
+            Self::RemoteExit { code, .. } => *code,
             Self::NotLoggedIn(_) => 3,
             Self::Call(error) => error.exit_code(),
             Self::Absent(_) => 5,

@@ -6,10 +6,13 @@
 pub mod args;
 mod client;
 mod commands;
+mod completion;
 mod config;
 mod environment;
 mod failure;
+pub mod jsonpath;
 mod kubeconfig;
+mod kubernetes;
 mod output;
 mod platform;
 mod table;
@@ -18,7 +21,8 @@ mod trust;
 mod wait;
 
 pub use client::{CallError, Refusal};
-pub use commands::{MissingValues, Program, chart_values, run};
+pub use commands::{MissingValues, Program, chart_values, run, safe_line};
+pub use completion::{complete_for_kubectl, complete_for_shell};
 pub use config::ConfigError;
 pub use environment::Environment;
 pub use failure::Failure;

@@ -7,9 +7,11 @@ mod windows;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    CLOSES_OUTPUT, close_output, create_private_folder, hidden, mode_for_others, private_file,
+    CLOSES_OUTPUT, RawMode, TerminalChanges, close_output, create_private_folder, hidden, link,
+    mode_for_others, private_file, terminal_size, termination,
 };
 #[cfg(windows)]
 pub(crate) use windows::{
-    CLOSES_OUTPUT, close_output, create_private_folder, hidden, mode_for_others, private_file,
+    CLOSES_OUTPUT, RawMode, TerminalChanges, close_output, create_private_folder, hidden, link,
+    mode_for_others, private_file, terminal_size, termination,
 };

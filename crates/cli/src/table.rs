@@ -48,7 +48,12 @@ impl Table {
     }
 }
 
-fn push_line<'a>(text: &mut String, widths: &[usize], cells: impl Iterator<Item = &'a str>) {
+/// Appends a line with padded cells. Drops cells without a width.
+pub(crate) fn push_line<'a>(
+    text: &mut String,
+    widths: &[usize],
+    cells: impl Iterator<Item = &'a str>,
+) {
     let start = text.len();
     for (cell, width) in cells.zip(widths) {
         text.push_str(cell);
@@ -88,7 +93,16 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-fn one_line(text: &str) -> String {
+/// Replaces control characters, except tabs and line feeds, which templates print.
+pub(crate) fn printable_layout(text: &str) -> String {
+    let safe = |c: char| matches!(c, '\n' | '\t') || !is_unsafe(c);
+    text.chars()
+        .map(|c| if safe(c) { c } else { '\u{fffd}' })
+        .collect()
+}
+
+/// Replaces control characters. Line feeds and tabs become spaces.
+pub(crate) fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => ' ',
@@ -99,7 +113,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Reports whether a character controls the terminal or the direction of text.
-fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -11,3 +11,4 @@ pub mod networks;
 pub mod routes;
 pub mod status;
 pub mod unauthenticated;
+pub mod websocket;

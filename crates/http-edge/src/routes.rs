@@ -9,7 +9,7 @@ use std::fmt;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::routing::get;
+use axum::routing::{MethodFilter, get};
 use http::Method;
 use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
@@ -100,6 +100,23 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         });
         self.router = OpenApiRouter::route(self.router, path, get(handler));
         self
+    }
+
+    /// Adds a route for WebSockets. Over HTTP/2, the method of a WebSocket is `CONNECT` (RFC 8441),
+    /// which OpenAPI cannot describe. `handler` also serves this method.
+    #[must_use]
+    pub fn add_web_socket<H, T>(
+        self,
+        right: Right,
+        mut handlers: UtoipaMethodRouter<S>,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, S>,
+        T: 'static,
+    {
+        handlers.2 = handlers.2.on(MethodFilter::CONNECT, handler);
+        self.add(right, handlers)
     }
 
     /// Returns the router of all handlers.

@@ -22,7 +22,7 @@ use kube::ResourceExt as _;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::open::is_in_memory;
+use super::open::{AbortObserver, is_in_memory};
 use super::refusal::Refusal;
 use super::upgrade::UpgradeRequest;
 use super::{Proxy, isolation};
@@ -118,6 +118,9 @@ impl Proxy {
             began,
             stream,
         );
+        if let Some(observer) = head.extensions.remove::<AbortObserver>() {
+            in_flight.set_observer(observer);
+        }
         if is_in_memory(in_flight.permit(), self.hub.stores(), Timestamp::now()) {
             in_flight.seen_in_memory();
         }
@@ -208,7 +211,7 @@ impl Proxy {
 
     /// Returns the permit for the cluster with this name, and the cluster's UID. The UID is `None`
     /// for the hub.
-    fn permit(
+    pub(super) fn permit(
         &self,
         principal: &Principal,
         cluster: &ClusterName,

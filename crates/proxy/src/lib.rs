@@ -10,6 +10,7 @@
 //! prefix. A redirect to any other path of this server is refused. Drover's own errors are
 //! `metav1.Status`.
 
+mod access_key;
 mod acting_as;
 mod body;
 mod deny_reason;
@@ -25,9 +26,10 @@ mod upgrade;
 
 use std::sync::Arc;
 
+pub use self::access_key::AccessKey;
 use self::local::StreamingClient;
 use self::open::in_flight::RequestRecorder;
-pub use self::open::{AbortReason, OpenStreams, run_revocation, shut_down};
+pub use self::open::{AbortObserver, AbortReason, OpenStreams, run_revocation, shut_down};
 use self::permits::RecentPermits;
 pub use self::refusal::Refusal;
 use drover_agent_gateway::tunnels::Tunnels;

@@ -7,10 +7,11 @@ mod revocation;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use drover_access::permit::Permit;
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use self::in_flight::InFlightRequest;
 pub(super) use self::revocation::{is_in_memory, may_be_acted_as};
@@ -75,6 +76,34 @@ impl fmt::Display for AbortReason {
             Self::HubUnreachable => "the hub has been unreachable for too long",
             Self::ServerShutdown => "the server is shutting down; try again",
         })
+    }
+}
+
+/// Receives the reason if the proxy aborts a request. A caller in this process adds the observer to
+/// the extensions of its request. Clones share the reason.
+#[derive(Clone, Debug, Default)]
+pub struct AbortObserver(Arc<Observed>);
+
+#[derive(Debug, Default)]
+struct Observed {
+    reason: OnceLock<AbortReason>,
+    aborted: CancellationToken,
+}
+
+impl AbortObserver {
+    /// Returns the reason, if the proxy aborted the request.
+    pub fn reason(&self) -> Option<AbortReason> {
+        self.0.reason.get().copied()
+    }
+
+    /// Waits until the proxy aborts the request.
+    pub async fn aborted(&self) {
+        self.0.aborted.cancelled().await;
+    }
+
+    fn report(&self, reason: AbortReason) {
+        let _ = self.0.reason.set(reason);
+        self.0.aborted.cancel();
     }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod client;
+mod command_line;
 mod drain;
 mod endpoint;
 mod failover;
@@ -17,6 +18,7 @@ mod stalled;
 mod streams;
 #[path = "../table/table.rs"]
 mod table;
+mod terminals;
 
 use std::process::ExitCode;
 
@@ -39,7 +41,14 @@ fn main() -> ExitCode {
             test!(replicas::agent_replicas_register_as_one_cluster_with_separate_tunnels),
             test!(replicas::requests_succeed_after_one_pod_is_deleted),
             test!(all_proxied_requests_match_direct_access),
+            test!(command_line::exec_returns_output_and_exit_code_of_the_command),
+            test!(command_line::exec_in_a_terminal_restores_the_mode_of_the_terminal),
+            test!(command_line::followed_logs_contain_new_pods_and_restarted_containers),
+            test!(command_line::ports_of_pods_services_and_deployments_are_forwarded),
             test!(revocation::deleted_token_closes_exec_logs_and_port_forward),
+            test!(terminals::terminal_continues_during_a_lost_connection_and_reports_the_exit_code),
+            test!(terminals::deleted_token_closes_terminal_with_the_reason),
+            test!(terminals::container_with_endless_output_delays_only_its_own_terminal),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
             test!(gitops::agent_pod_renders_and_deploys_a_chart),
             test!(failover::node_agent_replaces_agent_without_pods),

@@ -6,6 +6,8 @@
     reason = "helper functions of tests fail by a panic"
 )]
 
+mod objects;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -317,6 +319,16 @@ fn main() -> ExitCode {
             test!(simulated_cluster_reports_usage_and_rejects_exec),
             test!(simulated_cluster_restricts_agent_accounts_to_their_roles),
             test!(cluster_status_reports_the_health_of_each_simulated_cluster),
+            test!(objects::objects_of_all_clusters_are_in_one_table),
+            test!(objects::output_for_one_cluster_equals_the_output_of_kubectl),
+            test!(objects::failed_clusters_are_named_and_other_clusters_are_listed),
+            test!(objects::labels_are_changed_in_all_selected_clusters),
+            test!(objects::watch_prints_the_changes_of_all_clusters),
+            test!(objects::logs_of_several_clusters_name_their_container),
+            test!(objects::completion_contains_clusters_kinds_and_names),
+            test!(objects::kubectl_runs_the_plugin_and_its_completion),
+            test!(objects::search_finds_objects_by_name_label_and_image),
+            test!(objects::top_prints_the_usage_of_all_clusters),
             test!(restarted_demo_preserves_state_and_deletes_removed_clusters),
         ],
         async || Demo::start().await,

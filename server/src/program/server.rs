@@ -28,9 +28,6 @@ use drover_git::FetcherSettings;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 use std::path::PathBuf;
 
-/// Maximum number of processes that read git repositories.
-const GIT_WORKERS: usize = 4;
-
 /// Runs the server or a subcommand.
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     match args.command {
@@ -109,7 +106,7 @@ fn git_options(hub: &HubOptions, cache: Option<PathBuf>) -> Result<FetcherSettin
         arguments: vec!["git-worker".into()],
         cache_dir,
         limits: drover_git::Limits::default(),
-        max_workers: GIT_WORKERS,
+        max_workers: drover_fleet::GIT_WORKERS,
     })
 }
 

@@ -53,7 +53,7 @@ impl Hsts {
 pub(super) struct Gate(Arc<Modules>);
 
 struct Modules {
-    proxy: Proxy,
+    proxy: Arc<Proxy>,
     routes: Router,
     leadership: Leadership,
     hsts: Hsts,
@@ -61,7 +61,12 @@ struct Modules {
 
 impl Gate {
     /// Creates the service from the proxy and the routes of all other modules.
-    pub(super) fn new(proxy: Proxy, routes: Router, leadership: Leadership, hsts: Hsts) -> Self {
+    pub(super) fn new(
+        proxy: Arc<Proxy>,
+        routes: Router,
+        leadership: Leadership,
+        hsts: Hsts,
+    ) -> Self {
         Self(Arc::new(Modules {
             proxy,
             routes,
@@ -174,7 +179,7 @@ mod tests {
     use super::*;
 
     /// Creates a proxy without clusters. The hub is unreachable.
-    fn proxy(folder: &tempfile::TempDir) -> Proxy {
+    fn proxy(folder: &tempfile::TempDir) -> Arc<Proxy> {
         let unreachable = tower::service_fn(async |_: http::Request<kube::client::Body>| {
             Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no hub"))
         });
@@ -185,7 +190,8 @@ mod tests {
         let audit = Audit::open(&destination, &metrics).unwrap();
         let authenticator = Authenticator::new(hub.clone(), LastUse::default());
         let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
-        Proxy::new(hub, authenticator, tunnels, open, audit, metrics)
+        let proxy = Proxy::new(hub, authenticator, tunnels, open, audit, metrics);
+        Arc::new(proxy)
     }
 
     #[tokio::test]

@@ -41,7 +41,9 @@ use drover_rest as rest;
 use drover_rest::telemetry;
 use drover_rest::telemetry::Telemetry;
 use drover_rest::{ClusterQueryLimiter, RestState};
+use drover_row_service::RowService;
 use drover_telemetry::{Health, Metrics};
+use drover_terminals::Terminals;
 
 /// Creates the modules, starts their background tasks, and returns the service for all requests.
 pub(super) fn build(
@@ -121,14 +123,9 @@ pub(super) fn build(
         base.runtime.clone(),
     );
     base.spawn(controllers.run());
-    let proxy = new_proxy(
-        base,
-        &audit,
-        authenticator.clone(),
-        tunnels,
-        &metrics,
-        &health,
-    );
+    let proxy = new_proxy(base, &audit, &authenticator, tunnels, &metrics, &health);
+    let rows = rows(base, options, &proxy, authenticator.clone());
+    let terminals = Terminals::new(Arc::clone(&proxy), authenticator.clone());
     let rules = admission(base, options, certificate, &metrics, &health);
     let git = git_hosting(base, authenticator.clone(), repositories);
     let telemetry = telemetry::router(Telemetry {
@@ -140,10 +137,13 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
+        .merge(drover_terminals::router(terminals))
         .merge(gitops(base, options, trust))
         .merge(git)
         .merge(telemetry)
         .layer(middleware::from_fn_with_state(audit, audited))
+        // The audit log contains the requests to clusters, and not the page's connection.
+        .merge(rows)
         .merge(rules)
         .merge(ui::router())
         .fallback(ui::screen_or_not_found)
@@ -264,11 +264,11 @@ fn settings(base: &Base, options: &ServerOptions) {
 fn new_proxy(
     base: &Base,
     audit: &Audit,
-    authenticator: Authenticator,
+    authenticator: &Authenticator,
     tunnels: Tunnels,
     metrics: &Metrics,
     health: &Health,
-) -> Proxy {
+) -> Arc<Proxy> {
     let open = OpenStreams::new();
     let recorded = audit.clone();
     health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
@@ -280,15 +280,27 @@ fn new_proxy(
         base.runtime.clone(),
     ));
     base.spawn(run_hub_access(base.hub.clone(), base.runtime.clone()));
-    let metrics = metrics.clone();
-    Proxy::new(
+    Arc::new(Proxy::new(
         base.hub.clone(),
-        authenticator,
+        authenticator.clone(),
         tunnels,
         open,
         audit.clone(),
-        metrics,
-    )
+        metrics.clone(),
+    ))
+}
+
+/// Starts the row service. Returns its route.
+fn rows(
+    base: &Base,
+    options: &ServerOptions,
+    proxy: &Arc<Proxy>,
+    authenticator: Authenticator,
+) -> Router {
+    let memory = options.memory.rows;
+    let rows = RowService::new(Arc::clone(proxy), authenticator, memory, base.stop.clone());
+    base.spawn(rows.clone().run());
+    drover_row_service::router(rows)
 }
 
 /// Starts a background task after this server becomes the leader.

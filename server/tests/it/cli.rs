@@ -8,6 +8,7 @@ mod help;
 mod hub;
 mod image;
 mod login;
+mod objects;
 mod plugin;
 mod program;
 mod roles;

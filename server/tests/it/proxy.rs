@@ -15,6 +15,7 @@ mod node_agents;
 mod plain;
 mod revocation;
 mod rig;
+mod rows;
 mod session;
 mod telemetry;
 mod tunnels;

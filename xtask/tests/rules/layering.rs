@@ -128,6 +128,29 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-identity",
         ],
     ),
+    ("drover-rows", &["drover-quantity"]),
+    (
+        "drover-row-service",
+        &[
+            "drover-api",
+            "drover-http-edge",
+            "drover-identity",
+            "drover-proxy",
+            "drover-rows",
+        ],
+    ),
+    (
+        "drover-terminals",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-audit",
+            "drover-entropy",
+            "drover-http-edge",
+            "drover-identity",
+            "drover-proxy",
+        ],
+    ),
     (
         "drover-rest",
         &[
@@ -141,7 +164,9 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-hub",
             "drover-identity",
             "drover-rbac",
+            "drover-row-service",
             "drover-telemetry",
+            "drover-terminals",
         ],
     ),
     (
@@ -168,6 +193,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-charts",
             "drover-entropy",
             "drover-gitops",
+            "drover-rows",
             "drover-tls",
         ],
     ),
@@ -257,13 +283,18 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-proxy",
             "drover-reconcile",
             "drover-rest",
+            "drover-row-service",
             "drover-simulate",
             "drover-telemetry",
+            "drover-terminals",
             "drover-tls",
             "drover-tunnel",
         ],
     ),
-    ("drover-ui-core", &["drover-api", "drover-quantity"]),
+    (
+        "drover-ui-core",
+        &["drover-api", "drover-quantity", "drover-rows"],
+    ),
     ("drover-e2e", &["drover-api"]),
     (
         "drover-bench",
@@ -321,14 +352,22 @@ const RESERVED: &[(&str, &[&str])] = &[
             "drover-identity",
             "drover-proxy",
             "drover-rest",
+            "drover-row-service",
             "drover-server",
             "drover-simulate",
+            "drover-terminals",
         ],
     ),
     ("tower-http", &["drover-rest", "drover-server"]),
     (
         "utoipa-axum",
-        &["drover-agent-gateway", "drover-http-edge", "drover-rest"],
+        &[
+            "drover-agent-gateway",
+            "drover-http-edge",
+            "drover-rest",
+            "drover-row-service",
+            "drover-terminals",
+        ],
     ),
     ("argon2", &["drover-identity"]),
     ("drover-e2e", &["drover-bench", "xtask"]),
@@ -443,6 +482,7 @@ fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-gitops", IMPURE);
     assert_absent("drover-kubeconfig", IMPURE);
     assert_absent("drover-quantity", IMPURE);
+    assert_absent("drover-rows", IMPURE);
     assert_absent("drover-rbac", IMPURE);
     assert_absent("drover-ui-core", IMPURE);
     assert_absent("drover-webhooks", IMPURE);

@@ -6,7 +6,8 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Creates a folder and the parent folders that do not exist, with mode 0700.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
@@ -69,4 +70,76 @@ impl Drop for NoEcho {
         // Ignore errors, because the terminal may be closed.
         let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
     }
+}
+
+/// A guard that sends each key to the program without a change. Dropping the guard restores the
+/// previous mode of the terminal.
+pub(crate) struct RawMode(Termios);
+
+impl RawMode {
+    /// Starts the raw mode of the terminal at standard input.
+    pub(crate) fn start() -> io::Result<Self> {
+        let stdin = io::stdin();
+        let before = tcgetattr(stdin.as_fd())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(stdin.as_fd(), OptionalActions::Drain, &raw)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // Ignore errors, because the terminal may be closed.
+        let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Drain, &self.0);
+    }
+}
+
+/// Returns the columns and rows of the terminal at standard input.
+pub(crate) fn terminal_size() -> Option<(u16, u16)> {
+    let size = tcgetwinsize(io::stdin().as_fd()).ok()?;
+    Some((size.ws_col, size.ws_row))
+}
+
+/// Changes of the size of the terminal.
+pub(crate) struct TerminalChanges(Signal);
+
+impl TerminalChanges {
+    /// Listens for changes.
+    pub(crate) fn listen() -> io::Result<Self> {
+        signal(SignalKind::window_change()).map(Self)
+    }
+
+    /// Waits for the next change.
+    pub(crate) async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+/// Waits for a signal that ends the program: SIGTERM, SIGHUP or SIGINT.
+pub(crate) async fn termination() {
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+    ];
+    let signals = kinds.map(|kind| {
+        Box::pin(async move {
+            match signal(kind) {
+                Ok(mut signal) => {
+                    signal.recv().await;
+                }
+                Err(_) => std::future::pending().await,
+            }
+        })
+    });
+    futures::future::select_all(signals).await;
+}
+
+/// Creates a link to a program. Replaces an existing link.
+pub(crate) fn link(program: &Path, link: &Path) -> io::Result<()> {
+    if link.is_symlink() {
+        std::fs::remove_file(link)?;
+    }
+    std::os::unix::fs::symlink(program, link)
 }

@@ -39,3 +39,49 @@ pub(crate) fn hidden<E>(
     prompt();
     rpassword::read_password().map_err(failed)
 }
+
+/// A guard of the raw mode of the terminal, which is not available on Windows.
+pub(crate) enum RawMode {}
+
+impl RawMode {
+    /// Returns an error, because the raw mode is not available on Windows.
+    pub(crate) fn start() -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "-t is not available on Windows; use kubectl exec",
+        ))
+    }
+}
+
+/// Returns `None`, because terminals of remote commands are not available on Windows.
+pub(crate) fn terminal_size() -> Option<(u16, u16)> {
+    None
+}
+
+/// Changes of the size of the terminal, which never occur on Windows.
+pub(crate) struct TerminalChanges;
+
+impl TerminalChanges {
+    /// Listens for changes.
+    #[expect(clippy::unnecessary_wraps, reason = "Unix has the same signature")]
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits forever.
+    pub(crate) async fn next(&mut self) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Waits for Ctrl+C.
+pub(crate) async fn termination() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Copies a program, because a link needs a permission that users do not have by default.
+pub(crate) fn link(program: &Path, link: &Path) -> io::Result<()> {
+    std::fs::copy(program, link).map(drop)
+}

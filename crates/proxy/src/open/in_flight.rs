@@ -11,7 +11,7 @@ use futures::task::AtomicWaker;
 use http::StatusCode;
 use tokio::time::Instant;
 
-use crate::open::{AbortReason, Key, OpenStreams};
+use crate::open::{AbortObserver, AbortReason, Key, OpenStreams};
 use crate::permits::GrantedAccess;
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
 use drover_telemetry::Metrics;
@@ -35,6 +35,8 @@ pub(crate) struct InFlightRequest {
     recorder: Arc<RequestRecorder>,
     key: Key,
     aborted: OnceLock<AbortReason>,
+    /// Receives the reason of an abort. Only requests of this process have an observer.
+    observer: OnceLock<AbortObserver>,
     refused: OnceLock<&'static str>,
     upload: AtomicWaker,
     download: AtomicWaker,
@@ -84,6 +86,7 @@ impl InFlightRequest {
             key: recorder.open.next_key(),
             recorder: Arc::clone(recorder),
             aborted: OnceLock::new(),
+            observer: OnceLock::new(),
             refused: OnceLock::new(),
             upload: AtomicWaker::new(),
             download: AtomicWaker::new(),
@@ -102,6 +105,14 @@ impl InFlightRequest {
                 .add(in_flight.record(Stage::Begin, Outcome::Open));
         }
         in_flight
+    }
+
+    /// Reports the reason of an abort to `observer`.
+    pub(crate) fn set_observer(&self, observer: AbortObserver) {
+        if let Some(reason) = self.aborted.get() {
+            observer.report(*reason);
+        }
+        let _ = self.observer.set(observer);
     }
 
     pub(crate) fn permit(&self) -> &Permit {
@@ -134,6 +145,9 @@ impl InFlightRequest {
     pub(crate) fn abort(&self, reason: AbortReason) -> bool {
         let first = self.aborted.set(reason).is_ok();
         if first {
+            if let Some(observer) = self.observer.get() {
+                observer.report(reason);
+            }
             let reason = reason.as_str();
             let count = &self.recorder.metrics.revocations;
             count

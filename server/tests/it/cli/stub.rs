@@ -1,6 +1,7 @@
 //! A stub of the server, with the REST types, TLS and its own certificate authority. The stub
 //! records requests.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ pub(crate) struct World {
     /// The messages of a cluster during its deletion, one message per response. After the last
     /// message, the cluster does not exist.
     pub(crate) leaving: Vec<&'static str>,
+    /// The responses of a cluster to requests for its ConfigMaps, in order.
+    pub(crate) config_maps: VecDeque<(StatusCode, String)>,
     /// The response to all requests; `None` for the usual responses.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
 }
@@ -144,6 +147,7 @@ impl Stub {
             deleted: false,
             kubeconfig: String::new(),
             leaving: Vec::new(),
+            config_maps: VecDeque::new(),
             instead: None,
         }));
         let router = Router::new()
@@ -201,6 +205,14 @@ fn status(code: u16, reason: &str, message: &str) -> Response {
     let body = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "code": code, "reason": reason, "message": message});
     (StatusCode::from_u16(code).unwrap(), axum::Json(body)).into_response()
+}
+
+/// Returns the aggregated discovery of a cluster with ConfigMaps only.
+fn discovery() -> Value {
+    let verbs = ["get", "list", "watch", "patch"];
+    json!({"kind": "APIGroupDiscoveryList", "items": [{"versions": [{"version": "v1", "resources": [
+        {"resource": "configmaps", "responseKind": {"kind": "ConfigMap"}, "scope": "Namespaced",
+            "singularResource": "configmap", "shortNames": ["cm"], "verbs": verbs}]}]}]})
 }
 
 fn token(id: &str, purpose: &str, cluster: &Value) -> Value {
@@ -323,6 +335,14 @@ impl World {
             ("GET", "/v1/clusters/berlin") => axum::Json(self.cluster("berlin")).into_response(),
             ("POST", "/v1/kubeconfig") => {
                 axum::Json(json!({"kubeconfig": self.kubeconfig})).into_response()
+            }
+            ("GET", "/k8s/clusters/berlin/api") => axum::Json(discovery()).into_response(),
+            ("GET", "/k8s/clusters/berlin/apis") => axum::Json(json!({ "items": [] })).into_response(),
+            ("GET", "/k8s/clusters/berlin/api/v1/namespaces/default/configmaps") => {
+                match self.config_maps.pop_front() {
+                    Some((code, body)) => (code, body).into_response(),
+                    None => status(403, "Forbidden", "no more responses"),
+                }
             }
             ("POST", "/v1/users") => status(403, "Forbidden", "only administrators make users"),
             _ => status(404, "NotFound", "there is nothing of that name"),

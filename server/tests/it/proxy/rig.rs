@@ -20,6 +20,7 @@ use drover_identity::accounts::WatchableKinds;
 use drover_identity::{Authenticator, LastUse};
 use drover_proxy::{OpenStreams, Proxy, run_revocation};
 use drover_reconcile::{LeaderGate, Runtime};
+use drover_row_service::RowService;
 use drover_telemetry::Metrics;
 use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -178,8 +179,16 @@ impl Rig {
         tokio::spawn(revocation);
         tokio::spawn(accounts.run(WatchableKinds::All, runtime));
         let handler = Arc::new(handler);
+        let rows = RowService::new(
+            Arc::clone(&handler),
+            authenticator.clone(),
+            64 << 20,
+            stop.clone(),
+        );
         let serve = any(async move |request: axum::extract::Request| handler.serve(request).await);
-        let router = Router::new().route("/k8s/clusters/{*rest}", serve);
+        let router = Router::new()
+            .route("/k8s/clusters/{*rest}", serve)
+            .merge(drover_row_service::router(rows));
         let address = listen(router, stop.clone()).await;
         Self {
             stores,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drover_api::fleet::labels::{REPO_NAME, SECRET_TYPE_BUNDLE_VALUES};
-use drover_api::fleet::{Bundle, GROUP, VERSION};
+use drover_api::fleet::{Bundle, Content, GROUP, VERSION};
 use drover_gitops::ids::{
     Separated, bundle_values, clear_bundle_values, content_objects, separate_files,
 };
@@ -82,17 +82,17 @@ async fn apply_one(
     let values = bundle_values(&bundle);
     clear_bundle_values(&mut bundle);
     bundle.spec.values_hash.clone_from(&values.hash);
-    if let Some(Separated { manifest, sha256 }) = separate_files(&mut bundle) {
-        let objects = content_objects(&sha256, &manifest);
-        let objects = objects.map_err(|error| {
-            Failure::Other(format!(
-                "cannot store the files of the bundle {name}: {error}"
-            ))
-        })?;
-        for object in objects {
-            contents.create(&encoded(&object)?).await?;
+    let files = match separate_files(&mut bundle) {
+        Some(Separated { manifest, sha256 }) => {
+            content_objects(&sha256, &manifest).map_err(|error| {
+                Failure::Other(format!(
+                    "cannot store the files of the bundle {name}: {error}"
+                ))
+            })?
         }
-    }
+        None => Vec::new(),
+    };
+    create_all(contents, &files).await?;
     let labels = bundle.metadata.labels.clone().unwrap_or_default();
     let uid = present.as_ref().and_then(uid);
     // The server reads the values when it sees their hash in the Bundle, so the Secret is first.
@@ -102,6 +102,8 @@ async fn apply_one(
     }
     let object = encoded(&bundle)?;
     let (written, stored) = bundles.write(name, &object, check).await?;
+    // The server can have deleted unused files before it saw the Bundle.
+    create_all(contents, &files).await?;
     if values.data.is_empty() {
         secrets.delete_values(name).await?;
     } else if uid.is_none() {
@@ -109,6 +111,14 @@ async fn apply_one(
         secrets.write(name, &secret, check_values).await?;
     }
     Ok(written)
+}
+
+/// Creates the Contents with the files of a large bundle, in their order.
+async fn create_all(contents: &Objects<'_>, files: &[Content]) -> Result<(), Failure> {
+    for file in files {
+        contents.create(&encoded(file)?).await?;
+    }
+    Ok(())
 }
 
 /// Rejects a Bundle on the hub that another object owns, or that is being deleted.

@@ -56,6 +56,16 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "post",
+        "/v1/terminals",
+        "needs a pod of a connected cluster; the handler names the terminal",
+    ),
+    (
+        "delete",
+        "/v1/terminals/{name}",
+        "needs an open terminal; the path names it",
+    ),
+    (
+        "post",
         "/v1/login",
         "needs a password; another test checks the name",
     ),
