@@ -35,6 +35,13 @@ const GOALS: &[(&str, Goal)] = &[
     ("pods_sort_ms", Goal::AtMost(100.0)),
     ("pods_dom_rows", Goal::AtMost(80.0)),
     ("pods_heap_mib", Goal::AtMost(80.0)),
+    ("all_pods", Goal::AtLeast(100_000.0)),
+    ("make_all_pods_s", Goal::None),
+    ("all_pods_first_rows_ms", Goal::None),
+    ("all_pods_filter_ms", Goal::AtMost(100.0)),
+    ("all_pods_sort_ms", Goal::None),
+    ("all_pods_dom_rows", Goal::AtMost(80.0)),
+    ("all_pods_heap_mib", Goal::AtMost(80.0)),
 ];
 
 /// The reason why the benchmark failed.

@@ -46,5 +46,5 @@ export default defineConfig({
       env: { ...process.env, FONTCONFIG_FILE: `${import.meta.dirname}/fonts.conf` } as Record<string, string>,
     },
   },
-  projects: ["demonstration", "real-cluster", "bench", "pictures"].map((name) => ({ name, testDir: `./${name}` })),
+  projects: ["demonstration", "real-cluster", "object-actions", "bench", "pictures"].map((name) => ({ name, testDir: `./${name}` })),
 });

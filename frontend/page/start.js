@@ -39,6 +39,12 @@ function request(path) {
   return requests[path];
 }
 
+// The modules that the program loads when a user needs them.
+window.droverModules = {
+  editor: () => import("{{editor}}"),
+  terminal: () => import("{{terminal}}"),
+};
+
 async function prepareFirstScreen() {
   const session = await request("/v1/session");
   // Without a session, the first screen is the sign-in page.
@@ -56,5 +62,7 @@ prepareFirstScreen().catch(() => {});
 start({ module_or_path: "{{program}}" }).catch((error) => {
   console.error(error);
   document.getElementById("starting-text").textContent =
-    "Cannot start the page. Reload it. If the error remains, use a browser with WebAssembly.";
+    document.documentElement.lang === "de"
+      ? "Die Seite kann nicht gestartet werden. Die Seite neu laden. Wenn der Fehler bleibt, einen Browser mit WebAssembly verwenden."
+      : "Cannot start the page. Reload it. If the error remains, use a browser with WebAssembly.";
 });

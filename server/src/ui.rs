@@ -45,6 +45,7 @@ const ASSET_EXTENSIONS: &[&str] = &[
     "txt",
     "wasm",
     "webmanifest",
+    "woff2",
     "xml",
     "yaml",
 ];

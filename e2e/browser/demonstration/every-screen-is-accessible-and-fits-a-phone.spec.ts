@@ -3,6 +3,7 @@ import type { Page } from "@playwright/test";
 import { SIGNED_OUT, asAdministrator, asUserWithoutRoles, test } from "../stage/users.ts";
 import { textSnapshot } from "../stage/snapshot.ts";
 import { expect, signIn } from "../stage/test.ts";
+import { fakeListProblem } from "../stage/row-service.ts";
 import { expectScreenQuality } from "./screen-check.ts";
 import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
 
@@ -25,6 +26,7 @@ async function fakeSharedAddress(page: Page, sharedAddress: Screen["sharedAddres
 function check(test: Test, screen: Screen): void {
   test(`screen ${screen.name} matches its snapshot, is accessible in each theme, and fits a phone`, async ({ page }) => {
     if (screen.fakeResponse !== undefined) await fakeResponse(page, screen.fakeResponse);
+    if (screen.fakeList !== undefined) await fakeListProblem(page, screen.fakeList.plural, screen.fakeList);
     if (screen.sharedAddress !== undefined) await fakeSharedAddress(page, screen.sharedAddress);
     await page.goto(screen.path);
     await screen.then?.(page);

@@ -1,4 +1,5 @@
 import { asAdministrator as test, expect } from "../stage/users.ts";
+import { fakeListProblem } from "../stage/row-service.ts";
 import { stage } from "../stage/stage.ts";
 import { chooseFromMenu, signIn } from "../stage/test.ts";
 
@@ -50,6 +51,18 @@ test("offline state is reported immediately, and the page updates after reconnec
   await page.getByRole("link", { name: "created-while-offline" }).waitFor({ state: "detached" });
 });
 
+test("list without a connection shows the time of its rows and reconnects", async ({ page, context, browserErrors }) => {
+  browserErrors.expect(/net::ERR_INTERNET_DISCONNECTED|WebSocket/);
+  await page.goto("/clusters/demo-small/statefulsets");
+  const row = page.getByRole("link", { name: "store" });
+  await row.first().waitFor();
+  await context.setOffline(true);
+  await page.getByRole("status").getByText(/^stale since \d\d:\d\d:\d\d$/).waitFor({ timeout: 5_000 });
+  await expect(row.first()).toBeVisible();
+  await context.setOffline(false);
+  await page.getByText("live", { exact: true }).waitFor({ timeout: 20_000 });
+});
+
 test("interrupted log stream is reported and continues", async ({ page, context, browserErrors }) => {
   browserErrors.expect(/net::ERR_INTERNET_DISCONNECTED/);
   await page.goto("/clusters/demo-small/pods/shop/store-0?tab=logs");
@@ -66,11 +79,13 @@ test("interrupted log stream is reported and continues", async ({ page, context,
 });
 
 test("401 response of a cluster does not end the session", async ({ page, context }) => {
-  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code: 401, message: "Unauthorized" };
+  const problem = { code: 401, message: "Unauthorized" };
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", ...problem };
   await context.route(/\/k8s\/clusters\/demo-small\//, (route) => route.fulfill({ status: 401, json: status }));
+  await fakeListProblem(page, "pods", problem);
   await page.goto("/clusters/demo-small/pods");
   await page.getByRole("heading", { name: "demo-small does not accept the agent's credentials" }).waitFor();
-  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("link", { name: "All clusters", exact: true }).click();
   await page.getByRole("link", { name: "demo-large" }).waitFor();
 });
 

@@ -1,3 +1,4 @@
+import { chooseAction } from "../stage/test.ts";
 import { asAdministrator as test, expect } from "../stage/users.ts";
 import { expectScreenQuality } from "./screen-check.ts";
 
@@ -14,7 +15,7 @@ test("keys of the agents are rotated from the page of the cluster and with the c
   const keys = async () => JSON.parse(await terminal.run(`drover cluster get ${CLUSTER} --output json`)) as Keys;
   const before = await keys();
   await page.goto(`/clusters/${CLUSTER}`);
-  await page.getByRole("button", { name: "Rotate keys…" }).click();
+  await chooseAction(page, "Rotate keys…");
   await expect(page.getByRole("dialog")).toContainText(`drover cluster rotate-keys ${CLUSTER}`);
   await expectScreenQuality(page, "rotate-keys", false);
   await page.getByRole("dialog").getByRole("button", { name: "Rotate keys" }).click();

@@ -2,8 +2,9 @@
 
 import type { Page } from "@playwright/test";
 
+import type { ListProblem } from "../stage/row-service.ts";
 import { WAITING } from "../stage/users.ts";
-import { chooseFromMenu } from "../stage/test.ts";
+import { chooseAction, chooseFromMenu } from "../stage/test.ts";
 
 /** A screen, or a dialog or menu on a screen. */
 export interface Screen {
@@ -14,6 +15,8 @@ export interface Screen {
   readonly stable?: false;
   /** A response of the API server that the test fakes, because no cluster of the demo sends it. */
   readonly fakeResponse?: { readonly to: RegExp; readonly code: number; readonly message: string };
+  /** A list that the test fakes, because no cluster of the demo has the problem. */
+  readonly fakeList?: ListProblem & { readonly plural: string };
   /** The source address that most users share, as the server reports it to administrators; null for none. */
   readonly sharedAddress?: { readonly address: string; readonly users: number } | null;
   /** Steps after the page is loaded that open the dialog or menu. */
@@ -83,13 +86,13 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "list-without-permission",
     path: "/clusters/demo-small/pods",
-    fakeResponse: { to: /demo-small\/api\/v1\/pods/, code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
+    fakeList: { plural: "pods", code: 403, message: 'pods is forbidden: User "drover:u-1" cannot list resource "pods"' },
     ready: heading("No permission to list Pods in all namespaces of demo-small"),
   },
   {
     name: "list-of-unserved-kind",
     path: "/clusters/demo-small/cronjobs",
-    fakeResponse: { to: /demo-small\/apis\/batch\/v1\/cronjobs/, code: 404, message: "the server could not find the requested resource" },
+    fakeList: { plural: "cronjobs", code: 404, message: "the server could not find the requested resource" },
     ready: heading("demo-small does not serve CronJobs"),
   },
   {
@@ -194,7 +197,18 @@ export const SCREENS: readonly Screen[] = [
     path: "/clusters/demo-small/pods/shop/nothing-like-this",
     ready: (page) => page.getByRole("heading", { name: /Pod nothing-like-this not found/ }).waitFor(),
   },
-  { name: "kind-without-screen", path: "/clusters/demo-small/secrets", ready: heading("No page for secrets") },
+  { name: "kind-without-screen", path: "/clusters/demo-small/nothings", ready: heading("No page for nothings") },
+  {
+    name: "list-of-all-clusters",
+    path: "/objects/statefulsets?clusters=demo-small",
+    ready: (page) => page.getByRole("link", { name: "store" }).first().waitFor(),
+  },
+  {
+    name: "problems",
+    path: "/problems",
+    stable: false,
+    ready: (page) => page.getByRole("link", { name: "Pods", exact: true }).last().waitFor(),
+  },
   { name: "cluster-not-found", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
   {
     name: "members-of-cluster",
@@ -219,7 +233,7 @@ export const SCREENS: readonly Screen[] = [
     ready: heading("No permission to list members"),
   },
   { name: "kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
-  { name: "delete-cluster", path: "/clusters/demo-small", then: press("Delete…"), ready: dialog("Delete cluster?") },
+  { name: "delete-cluster", path: "/clusters/demo-small", then: (page) => chooseAction(page, "Delete…"), ready: dialog("Delete cluster?") },
   { name: "import-form", path: "/import", ready: heading("Import cluster") },
   {
     name: "create-import-command",
@@ -310,7 +324,7 @@ export const SCREENS: readonly Screen[] = [
       await page.keyboard.press("Control+k");
       await page.keyboard.type("demo-");
     },
-    ready: (page) => page.getByRole("option", { name: "demo-large" }).waitFor(),
+    ready: (page) => page.getByRole("option", { name: "demo-large" }).first().waitFor(),
   },
   {
     name: "user-menu",

@@ -7,9 +7,10 @@ import type { BrowserContext, Page } from "@playwright/test";
 
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
-import { BrowserErrors, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
+import { BrowserErrors, chooseAction, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
 import { makeControlPlane, nodeAgentTests } from "./node-agent.ts";
 import { type Environment, providerUserTests } from "./provider-user.ts";
+import { terminalTests } from "./terminals.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the new user";
@@ -151,6 +152,14 @@ test("created workload is shown with its pods and logs", async () => {
   await expect(log).toContainText(`line ${Number(last?.[1]) + 2}`);
 });
 
+terminalTests({
+  cluster: CLUSTER,
+  page: () => page,
+  context: () => context,
+  owner: () => owner,
+  browserErrors,
+});
+
 test("kubectl accesses the cluster with the downloaded kubeconfig", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Kubeconfig" }).click();
@@ -175,13 +184,13 @@ test("page shows the disconnection and the reconnection of the agent without a r
   await state("ready").waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=0");
   await state("agent not connected").waitFor({ timeout: 60_000 });
-  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("link", { name: "All clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("agent not connected");
   await page.goto(`/clusters/${CLUSTER}/pods`);
   await page.getByRole("heading", { name: `Cannot reach ${CLUSTER}: agent not connected` }).waitFor();
   await owner.run("kubectl -n drover-agent scale deployment/drover-agent --replicas=2");
   await page.getByRole("table", { name: "Pods" }).waitFor({ timeout: CONNECT_TIMEOUT_MS });
-  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("link", { name: "All clusters", exact: true }).click();
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: CONNECT_TIMEOUT_MS });
   // The node agent registers while the next tests run.
   await makeControlPlane(owner);
@@ -224,7 +233,7 @@ nodeAgentTests(environment);
 
 test("deletion of a cluster removes all Drover objects from the cluster", async () => {
   await openCluster();
-  await page.getByRole("button", { name: "Delete…" }).click();
+  await chooseAction(page, "Delete…");
   const dialog = page.getByRole("dialog", { name: "Delete cluster?" });
   const confirm = dialog.getByRole("button", { name: "Delete", exact: true });
   await dialog.getByRole("textbox").fill("eas");

@@ -77,6 +77,15 @@ export async function choosePassword(page: Page, password: string): Promise<void
   await page.getByRole("button", { name: "Change password" }).click();
 }
 
+/** Chooses an item of the menu with the actions of the page. */
+export async function chooseAction(page: Page, item: string): Promise<void> {
+  // The menu closes when the actions change, for example after the previous action.
+  await expect(async () => {
+    await page.getByRole("button", { name: /^Actions / }).click();
+    await page.getByRole("menuitem", { name: item }).click({ timeout: 2_000 });
+  }).toPass({ timeout: 20_000 });
+}
+
 /** Opens the account menu and chooses an item. */
 export async function chooseFromMenu(page: Page, item: string): Promise<void> {
   await page.getByRole("button", { name: /Account and theme$/ }).click();

@@ -9,6 +9,7 @@
 )]
 
 mod demonstration;
+mod object_actions;
 mod real_cluster;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         &[
             test!(browser_tests_pass_the_type_check),
             test!(demonstration::browser_tests_of_the_demonstration_pass),
+            test!(object_actions::objects_change_in_the_cluster),
             test!(real_cluster::new_user_can_import_use_and_delete_a_cluster_in_the_ui),
         ],
         async || Browser::start().await,

@@ -1,7 +1,10 @@
 //! The root component: the sign-in page, or the frame with the screens.
 
 use drover_ui_core::messages::t;
+use drover_ui_kit::density::DensityChoice;
+use drover_ui_kit::language::{self, LanguageChoice};
 use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
+use drover_ui_kit::single_keys::SingleKeysChoice;
 use drover_ui_kit::theme::ThemeChoice;
 use drover_ui_kit::toast::{ToastCorner, Toasts};
 use leptos::prelude::*;
@@ -22,8 +25,9 @@ use crate::screens::sign_in::SignIn;
 use crate::session::{Session, SessionState};
 use crate::unsaved::UnsavedGuard;
 
-/// Mounts the page and removes the loading message.
+/// Selects the language, mounts the page and removes the loading message.
 pub(crate) fn mount() {
+    language::apply();
     if let Some(starting) = document().get_element_by_id("starting") {
         starting.remove();
     }
@@ -33,6 +37,9 @@ pub(crate) fn mount() {
 #[component]
 fn App() -> impl IntoView {
     ThemeChoice::provide();
+    DensityChoice::provide();
+    SingleKeysChoice::provide().provide_keys();
+    LanguageChoice::provide();
     Clock::provide();
     let toasts = Toasts::provide();
     let session = Session::provide();
@@ -77,6 +84,8 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster/members") view=lazy(|| clusters(ClusterScreen::Members))/>
                     <Route path=path!("/clusters/:cluster/:kind") view=lazy(|| clusters(ClusterScreen::Kind))/>
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=lazy(|| clusters(ClusterScreen::Object))/>
+                    <Route path=path!("/problems") view=lazy(|| clusters(ClusterScreen::Problems))/>
+                    <Route path=path!("/objects/:kind") view=lazy(|| clusters(ClusterScreen::Everywhere))/>
                     <Route path=path!("/projects") view=lazy(|| administration(AdministrationScreen::Projects))/>
                     <Route path=path!("/projects/:project") view=lazy(|| administration(AdministrationScreen::Project))/>
                     <Route path=path!("/roles") view=lazy(|| administration(AdministrationScreen::Roles))/>

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drover_ui_core::messages::{LocalTime, t};
+use drover_ui_core::messages::{LocalTime, language};
 use futures::channel::oneshot;
 use jiff::Timestamp;
 use leptos::prelude::*;
@@ -60,7 +60,7 @@ pub(crate) fn in_full(at: Timestamp) -> LocalTime {
 /// Returns the browser's locale, such as `en-GB`, if its language is the language of the page. The
 /// locale determines the order of day and month, and the 12-hour or 24-hour clock.
 fn locale() -> String {
-    let tag = t().language.tag();
+    let tag = language().tag();
     let browser = window().navigator().language();
     browser
         .filter(|locale| locale.split('-').next() == Some(tag))

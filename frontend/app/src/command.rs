@@ -1,7 +1,8 @@
-//! The line below each screen that shows the equivalent shell command.
+//! The shell command that is equivalent to a screen.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::copy;
+use drover_ui_kit::field::unique;
 use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -26,6 +27,30 @@ pub(crate) fn CliCommand(
             >
                 <Picture icon=Icon::Copy/>
             </button>
+        </span>
+    }
+}
+
+/// Shows a button that opens the shell command of a list. A list has no space for a line below it.
+#[component]
+pub(crate) fn CommandButton(
+    /// The shell command.
+    #[prop(into)]
+    line: Signal<String>,
+) -> impl IntoView {
+    let id = unique("command");
+    view! {
+        <span class="menu-anchor">
+            <button
+                type="button"
+                class="button quiet menu-button"
+                popovertarget=id.clone()
+                aria-label=t().frame.show_command()
+                title=t().frame.show_command()
+            >
+                <Picture icon=Icon::Terminal/>
+            </button>
+            <div class="menu command-menu" id=id popover="auto"><CliCommand line=line/></div>
         </span>
     }
 }

@@ -1,14 +1,19 @@
 //! The frame around each screen: navigation, user menu and command palette.
 
+mod cluster;
 mod scrolled;
 
+use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::choice::options;
+use drover_ui_kit::density::Density;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::icon::{Icon, Picture};
+use drover_ui_kit::language::PageLanguage;
 use drover_ui_kit::menu::{Item, Menu};
 use drover_ui_kit::rich::rich;
-use drover_ui_kit::theme::{Theme, ThemeChoice};
+use drover_ui_kit::theme::Theme;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -18,19 +23,31 @@ use web_sys::{FocusOptions, HtmlElement};
 
 use crate::brand::Brand;
 use crate::chunk::Pending;
+use crate::keys::{KeysDialog, KeysHelp};
 use crate::live::Clusters;
+use crate::namespace::ChosenNamespace;
 use crate::pages::{Page, navigation};
 use crate::palette::{Palette, PaletteOpen};
+use crate::rows::RowConnection;
+use crate::served_kinds::ServedKinds;
 use crate::session::{Session, display_name, sign_out};
+use crate::terminals::{Dock, Terminals};
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
+use cluster::ClusterNavigation;
 
 /// Shows the frame around a screen.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
+    RowConnection::provide();
+    ServedKinds::provide();
+    let cluster = expect_context::<ServedKinds>().cluster;
+    let namespace = ChosenNamespace::provide();
     Pending::provide();
+    Terminals::provide();
     let (guard, palette) = (UnsavedGuard::within_router(), PaletteOpen::provide());
     let everywhere = RwSignal::new(false);
+    KeysHelp::provide();
     scrolled::keep();
     let skip = move |event: web_sys::MouseEvent| {
         // The router would treat the link as a navigation.
@@ -47,16 +64,19 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                     <span>{t().frame.go_to()}</span>
                     <kbd>{modifier()} "K"</kbd>
                 </button>
-                <nav aria-label=t().frame.navigation()>
-                    <Navigation/>
-                </nav>
+                {move || match cluster.get() {
+                    Some(cluster) => view! { <ClusterNavigation cluster=cluster namespace=namespace/> }.into_any(),
+                    None => view! { <nav aria-label=t().frame.navigation()><Navigation/></nav> }.into_any(),
+                }}
                 <div class="rail-foot"><PersonMenu everywhere=everywhere/></div>
             </header>
             <main class="main" id="main" tabindex="-1">{children()}</main>
+            <Dock/>
         </div>
         <ScreenAnnouncement/>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
+        <KeysDialog/>
         <UnsavedDialog guard=guard/>
     }
 }
@@ -132,7 +152,23 @@ fn Navigation() -> impl IntoView {
     };
     view! {
         <ul><For each=offered key=|page| page.path children=link/></ul>
+        <p class="rail-heading rail-everywhere">{t().navigation.everywhere()}</p>
+        <ul>{EVERYWHERE.into_iter().map(list_of_all_clusters).collect_view()}</ul>
     }
+}
+
+/// The kinds whose lists of all clusters are in the navigation.
+const EVERYWHERE: [Kind; 6] = [
+    Kind::PODS,
+    Kind::DEPLOYMENTS,
+    Kind::STATEFUL_SETS,
+    Kind::JOBS,
+    Kind::SERVICES,
+    Kind::NODES,
+];
+
+fn list_of_all_clusters(kind: Kind) -> impl IntoView {
+    view! { <li><A href=kind.everywhere_screen()><span class="truncate">{kind.heading}</span></A></li> }
 }
 
 /// Returns the name of the modifier key in the keyboard shortcut of the palette.
@@ -147,43 +183,26 @@ fn modifier() -> &'static str {
 
 #[component]
 fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
-    let (session, themes) = (expect_context::<Session>(), expect_context::<ThemeChoice>());
+    let session = expect_context::<Session>();
     let toasts = expect_context::<Toasts>();
     let guard = expect_context::<UnsavedGuard>();
-    let once = |icon, words: &str, on_choose| Item {
-        icon,
-        words: words.to_owned(),
-        checked: None,
-        on_choose,
-        weight: Weight::Plain,
-        missing: None,
-    };
-    let mut items: Vec<Item> = Theme::ALL
-        .into_iter()
-        .map(|theme| Item {
-            icon: theme.icon(),
-            words: theme.words().to_owned(),
-            checked: Some(Signal::derive(move || themes.current() == theme)),
-            on_choose: Callback::new(move |()| themes.choose(theme)),
-            weight: Weight::Plain,
-            missing: None,
-        })
-        .collect();
-    let go = |path: &'static str| Callback::new(move |()| guard.go(path));
-    let (tokens, change) = (go("/tokens"), go("/password"));
-    let leave = Callback::new(move |()| guard.before(move || sign_out(session, toasts, false)));
-    let leave_all = Callback::new(move |()| everywhere.set(true));
-    items.push(once(Icon::Key, t().frame.tokens(), tokens));
+    let looks = options::<Theme>().chain(options::<Density>());
+    let mut items: Vec<Item> = looks.chain(languages(guard)).collect();
+    let go = |path: &'static str| move || guard.go(path);
+    let leave = move || guard.before(move || sign_out(session, toasts, false));
+    let leave_all = move || everywhere.set(true);
+    let help = expect_context::<KeysHelp>();
+    let show_keys = move || help.open();
+    items.push(Item::action(Icon::Info, t().keys.menu(), show_keys));
+    items.push(Item::action(Icon::Key, t().frame.tokens(), go("/tokens")));
     // Drover cannot change passwords of identity providers.
     if session.provider().is_none() {
-        items.push(once(Icon::Lock, t().frame.change_password(), change));
+        let words = t().frame.change_password();
+        items.push(Item::action(Icon::Lock, words, go("/password")));
     }
-    items.push(once(Icon::SignOut, t().frame.sign_out(), leave));
-    items.push(once(
-        Icon::SignOut,
-        t().frame.sign_out_everywhere_menu(),
-        leave_all,
-    ));
+    items.push(Item::action(Icon::SignOut, t().frame.sign_out(), leave));
+    let words = t().frame.sign_out_everywhere_menu();
+    items.push(Item::action(Icon::SignOut, words, leave_all));
     let name = move || {
         let view = session.view();
         view.as_ref().map(display_name).unwrap_or_default()
@@ -194,6 +213,15 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
             <span>{name}</span>
         </Menu>
     }
+}
+
+/// Returns the menu items for the languages. The choice of a language loads the page again.
+fn languages(guard: UnsavedGuard) -> impl Iterator<Item = Item> {
+    options::<PageLanguage>().map(move |item| {
+        let choose = item.on_choose;
+        let on_choose = Callback::new(move |()| guard.before(move || choose.run(())));
+        Item { on_choose, ..item }
+    })
 }
 
 #[component]

@@ -1,6 +1,10 @@
-//! The live list of the clusters that the user can see. All screens share the list.
+//! Live data of the server. This module contains the list of the clusters that the user can see,
+//! which all screens share.
 
 pub(crate) mod listing;
+pub(crate) mod reflector;
+pub(crate) mod rows;
+pub(crate) mod served_kinds;
 
 use std::sync::Arc;
 

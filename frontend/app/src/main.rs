@@ -10,19 +10,23 @@ mod brand;
 mod chunk;
 mod clock;
 mod command;
-mod fetch;
+mod editor;
 mod file;
 mod frame;
 mod freshness;
+mod keys;
 mod live;
-mod network;
+mod namespace;
 mod pages;
 mod palette;
-mod reflector;
 mod screens;
 mod session;
-mod stream;
+mod terminals;
+mod transport;
 mod unsaved;
+
+use live::{reflector, rows, served_kinds};
+use transport::{fetch, network, stream};
 
 fn main() {
     app::mount();

@@ -45,18 +45,20 @@ fn pages_of_all_users(session: Session) -> Vec<Page> {
     let (frame, palette) = (&t().frame, &t().palette);
     let mut roles = Page::new("/roles", Icon::Lock, frame.roles());
     if session.is_administrator() || session.rights().may_list_global_members {
-        roles = roles.at(5, frame.roles());
+        roles = roles.at(6, frame.roles());
     }
     let mut pages = vec![
         Page::new("/", Icon::Clusters, palette.all_clusters()).at(0, frame.clusters()),
+        Page::new("/problems", Icon::Alert, t().problems_page.title())
+            .at(1, t().problems_page.title()),
         Page::new("/import", Icon::Plus, palette.import()),
-        Page::new("/projects", Icon::Projects, frame.projects()).at(1, frame.projects()),
+        Page::new("/projects", Icon::Projects, frame.projects()).at(2, frame.projects()),
         Page::new("/projects?do=create", Icon::Plus, palette.create_project()),
         Page::new("/access", Icon::Lock, palette.access()),
         roles,
-        Page::new("/tokens", Icon::Key, frame.tokens()).at(2, frame.tokens()),
+        Page::new("/tokens", Icon::Key, frame.tokens()).at(3, frame.tokens()),
         Page::new("/tokens?do=create", Icon::Plus, palette.create_token()),
-        Page::new("/about", Icon::Info, palette.about()).at(8, frame.about()),
+        Page::new("/about", Icon::Info, palette.about()).at(9, frame.about()),
         Page::new("/device", Icon::Terminal, palette.device()),
     ];
     if session.provider().is_none() {
@@ -78,16 +80,16 @@ fn pages_by_rights(session: Session) -> Vec<Page> {
     let create_provider = Page::new("/providers?do=create", Icon::Plus, create_provider);
     let audit = Page::new("/audit", Icon::Lines, palette.audit());
     let all = [
-        (rights.may_list_users, users.at(3, frame.users())),
+        (rights.may_list_users, users.at(4, frame.users())),
         (rights.may_create_users, create_user),
         (
             rights.may_list_providers,
-            providers.at(4, frame.providers()),
+            providers.at(5, frame.providers()),
         ),
         (rights.may_list_global_members, members),
-        (rights.may_list_settings, settings.at(7, frame.settings())),
+        (rights.may_list_settings, settings.at(8, frame.settings())),
         (administers, create_provider),
-        (administers, audit.at(6, frame.audit())),
+        (administers, audit.at(7, frame.audit())),
     ];
     let allowed = all.into_iter().filter(|(allowed, _)| *allowed);
     allowed.map(|(_, page)| page).collect()

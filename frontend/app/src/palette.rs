@@ -1,10 +1,15 @@
 //! The command palette (Ctrl or ⌘ with K): fuzzy search over pages and commands.
 
+mod objects;
+
 use drover_ui_core::kind::Kind;
+use drover_ui_core::list::searched::SkippedCluster;
 use drover_ui_core::messages::t;
 use drover_ui_core::palette::ranked_matches;
+use drover_ui_kit::choice::{InMenu as _, Stored as _};
 use drover_ui_kit::dialog::follow;
 use drover_ui_kit::icon::{Icon, Picture};
+use drover_ui_kit::language::{LanguageChoice, PageLanguage};
 use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::html;
@@ -17,6 +22,7 @@ use crate::session::Session;
 use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
+use objects::FoundObjects;
 
 /// The maximum number of entries in the result list.
 const MAX_SHOWN: usize = 50;
@@ -51,7 +57,8 @@ impl PaletteOpen {
 struct Command {
     icon: Icon,
     title: String,
-    kind: &'static str,
+    /// The kind of the entry, or the kind and the place of an object.
+    kind: String,
     run: Callback<()>,
 }
 
@@ -82,6 +89,8 @@ struct PaletteSearch {
     commands: Memo<Vec<Command>>,
     /// The indexes of matching entries in `commands`, best match first.
     found: Memo<Vec<usize>>,
+    /// The matching objects of all clusters, after the matches of `commands`.
+    objects: FoundObjects,
 }
 
 impl PaletteSearch {
@@ -101,6 +110,7 @@ impl PaletteSearch {
             place: RwSignal::new(0),
             commands,
             found,
+            objects: objects::objects(typed),
         }
     }
 
@@ -110,7 +120,7 @@ impl PaletteSearch {
     }
 
     fn key(self, event: &KeyboardEvent) {
-        let (place, count) = (self.place, self.found.with_untracked(Vec::len));
+        let (place, count) = (self.place, untrack(|| self.count()));
         match event.key().as_str() {
             "ArrowDown" if count > 0 => place.update(|place| *place = (*place + 1) % count),
             "ArrowUp" if count > 0 => place.update(|place| *place = (*place + count - 1) % count),
@@ -120,13 +130,25 @@ impl PaletteSearch {
         event.prevent_default();
     }
 
+    /// Returns the number of matches.
+    fn count(self) -> usize {
+        self.found.with(Vec::len) + self.objects.entries.with(Vec::len)
+    }
+
+    /// Returns the entry of a row: first the commands, and then the objects.
+    fn entry(self, row: usize) -> Option<Command> {
+        let found = self.found.with(Vec::len);
+        if let Some(object) = row.checked_sub(found) {
+            let objects = self.objects.entries;
+            return objects.with(|objects| objects.get(object).cloned());
+        }
+        let command = self.found.with(|found| found.get(row).copied())?;
+        self.commands
+            .with(|commands| commands.get(command).cloned())
+    }
+
     fn run(self, row: usize) {
-        let command = self.found.with_untracked(|found| found.get(row).copied());
-        let command = command.and_then(|command| {
-            self.commands
-                .with_untracked(|commands| commands.get(command).cloned())
-        });
-        if let Some(command) = command {
+        if let Some(command) = untrack(|| self.entry(row)) {
             self.open.set(false);
             command.run.run(());
         }
@@ -134,15 +156,10 @@ impl PaletteSearch {
 
     /// Renders the matches as rows.
     fn rows(self) -> impl IntoView {
-        let rows = self.found.get().into_iter().enumerate();
-        rows.filter_map(|(row, command)| {
-            let command = self
-                .commands
-                .with(|commands| commands.get(command).cloned())?;
-            let run = Callback::new(move |row| self.run(row));
-            Some(option(row, command, self.place, run))
-        })
-        .collect_view()
+        let run = Callback::new(move |row| self.run(row));
+        let rows = (0..self.count())
+            .filter_map(|row| Some(option(row, self.entry(row)?, self.place, run)));
+        rows.collect_view()
     }
 
     /// Scrolls the list so that the selected row is visible.
@@ -189,10 +206,28 @@ fn Choice(open: RwSignal<bool>) -> impl IntoView {
         <div class="palette-list" id="palette-list" role="listbox" aria-label=t().kit.results()>
             {move || choosing.rows()}
         </div>
-        <Show when=move || choosing.found.with(Vec::is_empty)>
+        <Show when=move || choosing.count() == 0>
             <p class="palette-empty" role="status">{t().kit.no_results()}</p>
         </Show>
+        {move || skipped(&choosing.objects.skipped.get())}
     }
+}
+
+/// Names the clusters whose objects are not all searched.
+fn skipped(clusters: &[SkippedCluster]) -> Option<AnyView> {
+    if clusters.is_empty() {
+        return None;
+    }
+    let line = |it: &SkippedCluster| view! { <li>{it.line()}</li> };
+    Some(
+        view! {
+            <details class="palette-skipped muted">
+                <summary>{t().palette.skipped(clusters.len())}</summary>
+                <ul>{clusters.iter().map(line).collect_view()}</ul>
+            </details>
+        }
+        .into_any(),
+    )
 }
 
 fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<usize>) -> AnyView {
@@ -237,20 +272,32 @@ fn commands_of(clusters: &[String]) -> Vec<Command> {
         expect_context::<UnsavedGuard>(),
     );
     let mut all = places();
-    all.extend(Theme::ALL.into_iter().map(|theme| Command {
+    all.extend(Theme::ALL.iter().map(|theme| Command {
         icon: theme.icon(),
-        title: t().palette.theme(&theme.words().to_lowercase()),
-        kind: t().palette.kind_command(),
-        run: Callback::new(move |()| themes.choose(theme)),
+        title: t().palette.theme(theme.words()),
+        kind: t().palette.kind_command().to_owned(),
+        run: Callback::new(move |()| themes.choose(*theme)),
     }));
+    all.extend(languages(guard));
     all.push(Command {
         icon: Icon::SignOut,
         title: t().frame.sign_out().to_owned(),
-        kind: t().palette.kind_command(),
+        kind: t().palette.kind_command().to_owned(),
         run: Callback::new(move |()| guard.before(move || sign_out(session, toasts, false))),
     });
     all.extend(of_clusters(clusters));
     all
+}
+
+/// Returns the entries that change the language. The change loads the page again.
+fn languages(guard: UnsavedGuard) -> impl Iterator<Item = Command> {
+    let choice = expect_context::<LanguageChoice>();
+    PageLanguage::ALL.iter().map(move |language| Command {
+        icon: language.icon(),
+        title: t().palette.language(language.words()),
+        kind: t().palette.kind_command().to_owned(),
+        run: Callback::new(move |()| guard.before(move || choice.choose(*language))),
+    })
 }
 
 fn go(icon: Icon, title: &str, path: String) -> Command {
@@ -258,7 +305,7 @@ fn go(icon: Icon, title: &str, path: String) -> Command {
     Command {
         icon,
         title: title.to_owned(),
-        kind: t().palette.kind_page(),
+        kind: t().palette.kind_page().to_owned(),
         run: Callback::new(move |()| guard.go(&path)),
     }
 }

@@ -1,5 +1,6 @@
 //! The session of the user, and the client of the server's API.
 
+mod cluster_change;
 mod provider_sign_out;
 
 use std::time::Duration;

@@ -9,7 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::compile::{Chunk, LOADER, Program, SCRIPT};
 use crate::error::BundleError;
+use crate::node;
 
+/// The package of npm with the fonts.
+const FONT_PACKAGE: &str = "@fontsource-variable/inter";
 /// The style sheets in their cascade order.
 const STYLES: &[&str] = &[
     "tokens.css",
@@ -18,6 +21,16 @@ const STYLES: &[&str] = &[
     "shell.css",
     "screens.css",
     "object.css",
+    "terminal.css",
+];
+
+/// The style sheets in packages of npm, which precede [`STYLES`].
+const PACKAGE_STYLES: &[&str] = &["@xterm/xterm/css/xterm.css"];
+/// The JavaScript modules that the program loads when a user needs them: the placeholder in
+/// `start.js`, and the entry file.
+const MODULES: &[(&str, &str)] = &[
+    ("editor", "bundle/modules/editor.js"),
+    ("terminal", "bundle/modules/terminal.js"),
 ];
 
 /// The source files of the page, without the program.
@@ -28,20 +41,40 @@ pub(crate) struct Sources {
     start: String,
     icon: String,
     style: String,
+    fonts: Vec<(&'static str, Vec<u8>)>,
+    modules: Vec<(&'static str, Vec<u8>)>,
 }
 
+/// The fonts by their placeholder in the style sheet.
+const FONTS: &[(&str, &str)] = &[
+    ("latin", "inter-latin-wght-normal.woff2"),
+    ("latin-ext", "inter-latin-ext-wght-normal.woff2"),
+];
+
 impl Sources {
-    /// Reads the source files from the workspace.
+    /// Reads the source files from the workspace. The fonts are in a package of npm.
     pub(crate) fn read(frontend: &Path) -> Result<Self, BundleError> {
         let read = |name: &str| {
             let path = frontend.join(name);
             fs::read_to_string(&path).map_err(BundleError::file("read", path))
         };
         let mut style = String::new();
+        for name in PACKAGE_STYLES {
+            style.push_str(&read(&format!("node_modules/{name}"))?);
+        }
         for name in STYLES {
             style.push_str(&read(&format!("style/{name}"))?);
         }
+        let font = |(placeholder, name): &(&'static str, &str)| {
+            let path = frontend.join(format!("node_modules/{FONT_PACKAGE}/files/{name}"));
+            let bytes = fs::read(&path).map_err(BundleError::file("read", path))?;
+            Ok((*placeholder, bytes))
+        };
+        let module =
+            |(name, entry): &(&'static str, &str)| Ok((*name, node::bundle(frontend, entry)?));
         Ok(Self {
+            modules: MODULES.iter().map(module).collect::<Result<_, _>>()?,
+            fonts: FONTS.iter().map(font).collect::<Result<_, _>>()?,
             page: read("page/index.html")?,
             theme: read("page/theme.js")?,
             start: read("page/start.js")?,
@@ -61,6 +94,8 @@ impl Sources {
         ]
         .into_iter()
         .map(String::as_bytes)
+        .chain(self.fonts.iter().map(|(_, bytes)| &**bytes))
+        .chain(self.modules.iter().map(|(_, bytes)| &**bytes))
     }
 }
 
@@ -76,7 +111,15 @@ pub(crate) struct File {
 /// Assembles the files of the page. All file names except `index.html` contain a hash of the
 /// content.
 pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>, BundleError> {
-    let style = hashed("style", "css", sources.style.as_bytes());
+    let fonts = sources.fonts.iter();
+    let fonts: Vec<File> = fonts
+        .map(|(name, bytes)| hashed(&format!("inter-{name}"), "woff2", bytes))
+        .collect();
+    let font_urls: Vec<String> = fonts.iter().map(url).collect();
+    let placeholders = sources.fonts.iter().map(|(name, _)| *name);
+    let placeholders: Vec<(&str, &String)> = placeholders.zip(&font_urls).collect();
+    let style = filled("style", &sources.style, &placeholders)?;
+    let style = hashed("style", "css", style.as_bytes());
     let theme = hashed("theme", "js", sources.theme.as_bytes());
     let icon = hashed("icon", "svg", sources.icon.as_bytes());
     let wasm = hashed("app", "wasm", &program.wasm);
@@ -84,7 +127,14 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
     let (script, loader) = modules(&program.script, &loader)?;
     let entries = entries(&program.chunks, &chunks);
     let (script_url, wasm_url) = (url(&script), url(&wasm));
+    let lazy = sources.modules.iter();
+    let lazy: Vec<File> = lazy
+        .map(|(name, bytes)| hashed(name, "js", bytes))
+        .collect();
+    let lazy_urls: Vec<String> = lazy.iter().map(url).collect();
     let mut values = vec![("script", &script_url), ("program", &wasm_url)];
+    let lazy_names = sources.modules.iter().map(|(name, _)| *name);
+    values.extend(lazy_names.zip(&lazy_urls));
     values.extend(entries.iter().map(|(entry, files)| (entry.as_str(), files)));
     let start = filled("start.js", &sources.start, &values)?;
     let start = hashed("start", "js", start.as_bytes());
@@ -93,6 +143,7 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
         &sources.page,
         &[
             ("style", &url(&style)),
+            ("font", &font_urls[0]),
             ("theme", &url(&theme)),
             ("icon", &url(&icon)),
             ("script", &script_url),
@@ -107,6 +158,8 @@ pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>
     };
     let mut files = vec![page, style, theme, icon, script, loader, wasm, start];
     files.extend(chunks);
+    files.extend(fonts);
+    files.extend(lazy);
     Ok(files)
 }
 

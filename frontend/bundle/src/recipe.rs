@@ -53,6 +53,7 @@ impl Recipe {
         };
         let folders = Folders::find();
         let wasm = compile::cargo(&folders, mode)?;
+        node::install(&folders.frontend)?;
         let sources = Sources::read(&folders.frontend)?;
         let stamp = Stamp::of(mode, &wasm, &sources)?;
         if stamp.is_of(&folders.dist) {

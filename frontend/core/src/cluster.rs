@@ -1,12 +1,43 @@
 //! The state of a cluster and the load of its resources.
 
-pub use drover_api::cluster_state::{
-    HOSTS_HUB, Health, LastContact, State, condition, last_contact, state, words,
-};
-use drover_api::rest::ClusterView;
+mod sum;
 
+pub use drover_api::cluster_state::{Health, LastContact, State, condition, last_contact, words};
+use drover_api::cluster_state::{describe, problems_of_node};
+use drover_api::kinds::NodeFacts;
+use drover_api::rest::ClusterView;
+use jiff::Timestamp;
+
+use crate::messages::t;
 use crate::quantity;
 use crate::url::segment;
+pub use sum::{Sum, is_unhealthy, total};
+
+/// Derives the state of a cluster, with a summary in the page's language. The detail is a message of
+/// the server.
+pub fn state(cluster: &ClusterView) -> State {
+    let (health, summary, detail) = describe(cluster);
+    State {
+        health,
+        summary: t().cluster_states.summary(&summary),
+        detail,
+    }
+}
+
+/// Returns the problems of a node in the page's language.
+pub fn node_problems(node: &NodeFacts, now: Timestamp) -> Vec<String> {
+    let problems = problems_of_node(node, now);
+    let words = |problem| t().cluster_states.node_problem(problem);
+    problems.iter().map(words).collect()
+}
+
+/// Reports whether the server can read the objects of a cluster.
+pub fn is_connected(cluster: &ClusterView) -> bool {
+    !matches!(
+        state(cluster).health,
+        Health::Waiting | Health::Disconnected
+    )
+}
 
 /// Returns the URL path of the page of a cluster.
 pub fn screen(name: &str) -> String {

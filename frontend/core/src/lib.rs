@@ -7,6 +7,7 @@
 pub mod age;
 pub mod backoff;
 pub mod cluster;
+pub mod keys;
 pub mod kubernetes;
 pub mod management;
 pub mod messages;
@@ -16,18 +17,17 @@ pub mod progress;
 pub mod quantity;
 pub mod search;
 pub mod selection;
-pub mod severity;
 pub mod text;
 pub mod unsaved;
 pub mod window;
 
 pub use drover_api::shell;
 pub use kubernetes::{
-    column, event, feed, kind, kubectl, log, manifest, namespaces, node, object, refusal, row,
-    rows, source, visible,
+    action, causes, discovery, document, drain, event, feed, kind, kubectl, list, log, manifest,
+    namespaces, note, object, refusal, rows, source, terminal, visible,
 };
 pub use management::{
     audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
     provider, readiness, rights, role, setting, sign_in, subject, token, user,
 };
-pub use text::{find, lines, span, typed, url};
+pub use text::{diff, find, lines, merge, typed, url};

@@ -1,5 +1,6 @@
 //! Errors of requests, with texts for the user.
 
+use drover_rows::protocol::ListProblem;
 use serde::Deserialize;
 
 use crate::messages::t;
@@ -91,6 +92,7 @@ impl Problem {
     pub fn of_answer(code: u16, body: &[u8]) -> Self {
         let status: Option<Status> = serde_json::from_slice(body).ok();
         let (message, fields) = match status {
+            Some(status) if code == 429 => (rejection(status), Vec::new()),
             Some(status) => (status.message, fields(status.details)),
             None => (None, Vec::new()),
         };
@@ -102,6 +104,17 @@ impl Problem {
             message,
             fields,
         }
+    }
+
+    /// Converts the problem of a list. Code 0 means that no response arrived.
+    pub fn of_list(problem: &ListProblem) -> Self {
+        Self::new(
+            match problem.code {
+                0 => ProblemKind::Later,
+                code => ProblemKind::of_code(code),
+            },
+            sentence(problem.message.clone()),
+        )
     }
 
     /// Parses a `Status` object from a stream.
@@ -117,6 +130,16 @@ impl Problem {
         let found = self.fields.iter().find(|problem| problem.field == name);
         found.map(|problem| problem.message.clone())
     }
+}
+
+/// Returns the message of a rejected eviction with its causes. Only the causes name the
+/// PodDisruptionBudget.
+fn rejection(status: Status) -> Option<String> {
+    let causes = status.details.into_iter().flat_map(|it| it.causes);
+    let causes = causes.filter_map(|cause| cause.message).map(sentence);
+    let message = sentence(status.message?);
+    let texts: Vec<_> = std::iter::once(message).chain(causes).collect();
+    Some(texts.join(" "))
 }
 
 fn fields(details: Option<Details>) -> Vec<FieldProblem> {
@@ -187,6 +210,21 @@ mod tests {
             "The server responded with status 502 without a message."
         );
         assert_eq!(Problem::of_answer(401, b"").kind, ProblemKind::SignedOut);
+    }
+
+    #[test]
+    fn rejected_eviction_names_the_disruption_budget() {
+        let body = br#"{"kind":"Status","code":429,
+            "message":"Cannot evict pod as it would violate the pod's disruption budget.",
+            "details":{"causes":[{"reason":"DisruptionBudget",
+                "message":"The disruption budget web needs 2 healthy pods and has 2 currently"}]}}"#;
+        let problem = Problem::of_answer(429, body);
+        assert_eq!(problem.kind, ProblemKind::Later);
+        assert_eq!(
+            problem.message,
+            "Cannot evict pod as it would violate the pod's disruption budget. \
+             The disruption budget web needs 2 healthy pods and has 2 currently."
+        );
     }
 
     #[test]

@@ -2,17 +2,19 @@
 
 use drover_quantity::Quantity;
 
+use crate::messages::t;
+
 /// Parses a quantity into its base unit (cores, bytes, pieces). Returns `None` for malformed text.
 pub fn parse(text: &str) -> Option<f64> {
     Quantity::parse(text).ok().map(|quantity| quantity.as_f64())
 }
 
-/// Formats cores: `0.25`, `3.5`, `128`.
+/// Formats cores with the decimal separator of the language: `0.25`, `3.5`, `128`.
 pub fn cores(value: f64) -> String {
     rounded(value)
 }
 
-/// Formats bytes: `512 MiB`, `1.5 TiB`.
+/// Formats bytes with the decimal separator of the language: `512 MiB`, `1.5 TiB`.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = value.max(0.0);
@@ -24,13 +26,13 @@ pub fn bytes(value: f64) -> String {
     format!("{} {}", rounded(value), UNITS[unit])
 }
 
-/// Formats a count with thousands separators: `12,000`.
+/// Formats a count with the thousands separators of the language: `12,000`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
+            text.push_str(t().numbers.thousands());
         }
         text.push(digit);
     }
@@ -46,7 +48,8 @@ fn rounded(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        text.replace('.', t().numbers.decimal())
     } else {
         text
     }
@@ -57,6 +60,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::messages::{Language, set_language};
+
+    #[test]
+    fn german_numbers_have_decimal_commas_and_thousands_points() {
+        set_language(Language::German);
+        assert_eq!(cores(0.254), "0,25");
+        assert_eq!(bytes(1.5 * 1_099_511_627_776.0), "1,5 TiB");
+        assert_eq!(count(1_234_567), "1.234.567");
+    }
 
     #[test]
     fn kubernetes_quantities_are_parsed() {

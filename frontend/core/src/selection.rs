@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+/// The maximum number of rows that "select all" selects in a list whose rows the page does not have.
+pub const MAX_SELECTED: usize = 500;
+
 /// The keys of the selected rows, and the anchor of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -61,6 +64,11 @@ impl Selection {
             self.put(key, chosen);
         }
         self.anchor = None;
+    }
+
+    /// Returns the keys of the selected rows.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(String::as_str)
     }
 
     /// Deselects all rows.

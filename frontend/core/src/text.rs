@@ -1,7 +1,8 @@
-//! Text processing: URLs, entered lists, search, and lines of a stream.
+//! Text processing: URLs, entered lists, search, differences, and lines of a stream.
 
+pub mod diff;
 pub mod find;
 pub mod lines;
-pub mod span;
+pub mod merge;
 pub mod typed;
 pub mod url;

@@ -11,6 +11,8 @@ pub struct Window {
 
 /// The number of rows rendered above and below the visible part, so that scrolling shows no gaps.
 const OVERSCAN: usize = 8;
+/// The number of rows by which the loaded part of a list moves.
+pub const STEP: usize = 25;
 /// The maximum number of rendered rows, for any screen height.
 pub const MAX_ROWS: usize = 120;
 
@@ -27,6 +29,29 @@ impl Window {
             first,
             end: (first + shown.min(MAX_ROWS)).min(rows),
         }
+    }
+
+    /// Returns the rendered rows if only `count` rows from the index `first` are loaded.
+    #[must_use]
+    pub fn loaded(self, first: usize, count: usize) -> Self {
+        let begin = self.first.max(first);
+        let end = self.end.min(first + count);
+        if begin < end {
+            Self { first: begin, end }
+        } else {
+            Self {
+                first: self.first,
+                end: self.first,
+            }
+        }
+    }
+
+    /// Returns the rows to load: the rendered rows, and rows above and below, so that scrolling by a
+    /// few rows loads no rows. The result changes only every [`STEP`] rows.
+    pub fn to_load(self) -> (usize, usize) {
+        let first = self.first.saturating_sub(STEP) / STEP * STEP;
+        let end = (self.end + 2 * STEP) / STEP * STEP;
+        (first, end - first)
     }
 
     /// Returns the height in pixels of the rows above and below the rendered rows.
@@ -69,6 +94,30 @@ mod tests {
                 prop_assert!(above <= scrolled && height - below >= scrolled + visible);
             }
         }
+    }
+
+    #[test]
+    fn loaded_part_contains_the_rendered_rows() {
+        let window = Window {
+            first: 100,
+            end: 160,
+        };
+        let (first, count) = window.to_load();
+        assert_eq!((first, count), (75, 125));
+        assert_eq!(window.loaded(first, count), window);
+        assert_eq!(
+            window.loaded(120, 100),
+            Window {
+                first: 120,
+                end: 160
+            }
+        );
+        let none = Window {
+            first: 100,
+            end: 100,
+        };
+        assert_eq!(window.loaded(200, 100), none);
+        assert_eq!(window.loaded(0, 0), none);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Badges for states. A badge combines icon, color and text, so that the color is not the only
-//! signal.
+//! signal. Healthy states have a grey dot and grey text, so that problems stand out.
 
 use leptos::prelude::*;
 
@@ -32,13 +32,13 @@ impl Tone {
         }
     }
 
-    const fn icon(self) -> Icon {
+    /// Returns the icon. Healthy and neutral states have a dot instead.
+    const fn icon(self) -> Option<Icon> {
         match self {
-            Self::Good => Icon::Check,
-            Self::Warning => Icon::Alert,
-            Self::Bad => Icon::Cross,
-            Self::Busy => Icon::Clock,
-            Self::Neutral => Icon::Dash,
+            Self::Good | Self::Neutral => None,
+            Self::Warning => Some(Icon::Alert),
+            Self::Bad => Some(Icon::Cross),
+            Self::Busy => Some(Icon::Clock),
         }
     }
 }
@@ -53,9 +53,13 @@ pub fn Badge(
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {
+    let mark = move || match tone.get().icon() {
+        Some(icon) => view! { <Picture icon=icon/> }.into_any(),
+        None => view! { <span class="badge-dot" aria-hidden="true"></span> }.into_any(),
+    };
     view! {
         <span class=move || format!("badge {}", tone.get().class())>
-            <Picture icon=Signal::derive(move || tone.get().icon())/>
+            {mark}
             <span>{words}</span>
         </span>
     }

@@ -5,11 +5,13 @@
 
 pub mod badge;
 pub mod button;
+pub mod choice;
 pub mod code;
 pub mod confirm;
 pub mod dialog;
 pub mod icon;
 pub mod input;
+mod keys;
 pub mod menu;
 pub mod meter;
 pub mod notice;
@@ -19,7 +21,7 @@ pub mod sheet;
 pub mod table;
 pub mod tabs;
 pub mod tally;
-pub mod theme;
 pub mod toast;
 
+pub use choice::{density, language, single_keys, theme};
 pub use input::{field, find, picker, suggest};

@@ -1,5 +1,6 @@
 //! Menus: popovers with arrow-key navigation.
 
+use drover_ui_core::messages::t;
 use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
@@ -25,6 +26,48 @@ pub struct Item {
     /// The text for the permission that the user does not have. The text disables the item and is
     /// shown as the reason.
     pub missing: Option<String>,
+    /// The URL path of the page that explains the missing permission.
+    pub why: Option<String>,
+}
+
+impl Item {
+    /// Returns the item of an action.
+    pub fn action(
+        icon: Icon,
+        words: impl Into<String>,
+        on_choose: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            icon,
+            words: words.into(),
+            checked: None,
+            on_choose: Callback::new(move |()| on_choose()),
+            weight: Weight::Plain,
+            missing: None,
+            why: None,
+        }
+    }
+
+    /// Disables the item with the text for a missing permission.
+    #[must_use]
+    pub fn missing(mut self, missing: Option<String>) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// Adds a link to the page that explains the missing permission.
+    #[must_use]
+    pub fn why(mut self, path: Option<String>) -> Self {
+        self.why = path;
+        self
+    }
+
+    /// Marks the action as destructive.
+    #[must_use]
+    pub const fn danger(mut self) -> Self {
+        self.weight = Weight::Danger;
+        self
+    }
 }
 
 /// Shows a button that opens a menu.
@@ -87,6 +130,15 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
     let checked = item.checked;
     let missing = item.missing;
     let lacks = missing.is_some();
+    let why = item.why.map(|path| {
+        let action = item.words.clone();
+        view! {
+            <a class="menu-why" role="menuitem" tabindex="-1" href=path>
+                {t().kit.why()}
+                <span class="visually-hidden">{action}</span>
+            </a>
+        }
+    });
     let reason = missing
         .clone()
         .map(|cause| view! { <small class="menu-reason">{cause}</small> });
@@ -115,6 +167,7 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
             <span>{item.words}{reason}</span>
             {move || checked.filter(|checked| checked.get()).map(|_| view! { <Picture icon=Icon::Check/> })}
         </button>
+        {why}
     }
 }
 

@@ -8,15 +8,19 @@ use drover_ui_core::selection::Selection;
 use drover_ui_core::window::Window;
 use leptos::html;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast as _;
-use web_sys::{Element, HtmlElement, KeyboardEvent};
+use web_sys::Element;
 
 mod boxes;
+mod focus;
 
 use boxes::{all_box, row_box};
+pub use focus::KeyHandler;
+use focus::RowFocus;
 
-/// The height of a row, in pixels. The style sheet has the same value (`--row`).
-const ROW_PIXELS: f64 = 44.0;
+use crate::density::DensityChoice;
+
+/// The assumed height of a row in pixels before the first measurement.
+const INITIAL_ROW: f64 = 32.0;
 /// The assumed height of the table in pixels before the first measurement.
 const INITIAL_HEIGHT: f64 = 900.0;
 
@@ -135,6 +139,17 @@ pub struct Sorting<K = &'static str> {
     pub descending: bool,
 }
 
+/// The position of loaded rows in a longer list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListPart {
+    /// The index of the first loaded row.
+    pub first: Signal<usize>,
+    /// The number of rows of the list.
+    pub total: Signal<usize>,
+    /// Receives the rows that the table renders, after each change.
+    pub on_window: Callback<Window>,
+}
+
 /// Sorts rows by a column. The sort is stable.
 pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> Vec<R> {
     let order = columns
@@ -172,29 +187,61 @@ pub fn Table<C: TableColumn>(
     /// The selected rows. With a selection, rows and heading have checkboxes.
     #[prop(optional_no_strip, into)]
     selection: Option<RwSignal<Selection>>,
+    /// True if cells have two lines, so that rows have the largest height.
+    #[prop(optional)]
+    tall: bool,
+    /// The position of `rows` in a longer list, if the caller loads only the visible rows.
+    #[prop(optional_no_strip, into)]
+    part: Option<ListPart>,
+    /// Handles the keys of the list. Without a handler, only the arrow keys act.
+    #[prop(optional_no_strip, into)]
+    on_key: Option<KeyHandler>,
 ) -> impl IntoView {
     let place = NodeRef::<html::Div>::new();
     let sight = RwSignal::new((0.0, INITIAL_HEIGHT));
+    let row = RwSignal::new(INITIAL_ROW);
     let look = move || {
         if let Some(place) = place.get_untracked() {
-            let tall = f64::from(place.client_height());
-            sight.set((f64::from(place.scroll_top()), tall.max(ROW_PIXELS)));
+            let visible = f64::from(place.client_height());
+            let row = row.get_untracked();
+            sight.set((f64::from(place.scroll_top()), visible.max(row)));
         }
     };
+    let measure = move || {
+        if let Some(pixels) = place.get_untracked().and_then(|place| row_pixels(&place)) {
+            row.set(pixels);
+        }
+        look();
+    };
+    let density = use_context::<DensityChoice>();
     Effect::new(move || {
         place.track();
-        look();
+        density.map(DensityChoice::current);
+        measure();
     });
-    let resized = window_event_listener(leptos::ev::resize, move |_| look());
+    let resized = window_event_listener(leptos::ev::resize, move |_| measure());
     on_cleanup(move || resized.remove());
 
-    let count = Memo::new(move |_| rows.with(|rows| rows.len()));
-    let window = Memo::new(move |_| {
-        let (scrolled, tall) = sight.get();
-        Window::at(scrolled, tall, ROW_PIXELS, count.get())
+    let first = move || part.map_or(0, |part| part.first.get());
+    let count = Memo::new(move |_| match part {
+        Some(part) => part.total.get(),
+        None => rows.with(|rows| rows.len()),
     });
-    let seen = Memo::new(move |_| in_sight(&rows.get(), window.get()));
-    let padding = move || window.get().padding(ROW_PIXELS, count.get());
+    let window = Memo::new(move |_| {
+        let (scrolled, visible) = sight.get();
+        Window::at(scrolled, visible, row.get(), count.get())
+    });
+    if let Some(part) = part {
+        Effect::new(move || part.on_window.run(window.get()));
+    }
+    let seen = Memo::new(move |_| in_sight(&rows.get(), first(), window.get()));
+    let focus = RowFocus::new(place, row, count);
+    focus.restores(seen);
+    focus.listens(on_key);
+    let padding = move || {
+        let loaded = rows.with(|rows| window.get().loaded(first(), rows.len()));
+        loaded.padding(row.get(), count.get())
+    };
     let columns = StoredValue::new(columns);
     let heads = columns.with_value(|columns| {
         let heads = columns.iter().map(|column| head(column, sorting));
@@ -204,8 +251,8 @@ pub fn Table<C: TableColumn>(
     let boxes = selection.map(|selection| all_box(order, selection));
     let named = label.clone();
     view! {
-        <div class="table-scroll" node_ref=place on:scroll=move |_| look() on:keydown=step tabindex="0" role="region" aria-label=label>
-            <table class="table" aria-label=named aria-rowcount=move || count.get() + 1>
+        <div class="table-scroll" node_ref=place on:scroll=move |_| look() tabindex="0" role="region" aria-label=label>
+            <table class="table" class:tall=tall aria-label=named aria-rowcount=move || count.get() + 1>
                 <thead><tr aria-rowindex="1">{boxes}{heads}</tr></thead>
                 <tbody>
                     <Spacer pixels=Signal::derive(move || padding().0)/>
@@ -219,14 +266,23 @@ pub fn Table<C: TableColumn>(
     }
 }
 
+/// Returns the height of the table's rows in the style sheet (`--row`), in pixels.
+fn row_pixels(place: &Element) -> Option<f64> {
+    let table = place.first_element_child()?;
+    let style = window().get_computed_style(&table).ok()??;
+    let height = style.get_property_value("--row").ok()?;
+    height.trim().strip_suffix("px")?.parse().ok()
+}
+
 /// The visible rows by key, with their indexes.
 type VisibleRows<R> = HashMap<String, (usize, R)>;
 
-fn in_sight<R: Row>(rows: &[R], window: Window) -> VisibleRows<R> {
-    let part = rows.get(window.first..window.end).unwrap_or_default();
-    let placed = part.iter().enumerate();
+/// Returns the visible rows. `first` is the index of the first of `rows` in the list.
+fn in_sight<R: Row>(rows: &[R], first: usize, window: Window) -> VisibleRows<R> {
+    let placed = (first..).zip(rows);
     placed
-        .map(|(place, row)| (row.key(), (window.first + place, row.clone())))
+        .filter(|(place, _)| (window.first..window.end).contains(place))
+        .map(|(place, row)| (row.key(), (place, row.clone())))
         .collect()
 }
 
@@ -261,11 +317,11 @@ fn TableRow<C: TableColumn>(
     });
     let place = move || row.with(|row| row.as_ref().map(|(place, _)| place + 2));
     let name = move || row.with(|row| row.as_ref().map(|(_, row)| row.name()).unwrap_or_default());
-    let chosen_key = key.clone();
+    let (chosen_key, named_key) = (key.clone(), key.clone());
     let chosen =
         move || selection.is_some_and(|it| it.with(|selection| selection.contains(&chosen_key)));
     let tick = selection.map(|selection| row_box(key, Signal::derive(name), order, selection));
-    view! { <tr aria-rowindex=place class:selected=chosen>{tick}{cells}</tr> }
+    view! { <tr aria-rowindex=place data-row=named_key class:selected=chosen>{tick}{cells}</tr> }
 }
 
 /// Renders a placeholder row with one cell. Additional cells would reserve space for hidden
@@ -311,32 +367,4 @@ fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyVi
         </th>
     }
     .into_any()
-}
-
-/// Moves the focus between the links of rows with the arrow keys.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "event handlers receive the event by value"
-)]
-fn step(event: KeyboardEvent) {
-    let down = match event.key().as_str() {
-        "ArrowDown" => true,
-        "ArrowUp" => false,
-        _ => return,
-    };
-    let from = event.target().and_then(|it| it.dyn_into::<Element>().ok());
-    let Some(row) = from.and_then(|it| it.closest("tbody tr").ok().flatten()) else {
-        return;
-    };
-    let next = if down {
-        row.next_element_sibling()
-    } else {
-        row.previous_element_sibling()
-    };
-    let link = next.and_then(|row| row.query_selector("a").ok().flatten());
-    if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
-        event.prevent_default();
-        // The row can be disposed before the focus moves.
-        let _ = link.focus();
-    }
 }

@@ -42,6 +42,7 @@ impl File {
             Some("svg") => "image/svg+xml",
             // Browsers compile WebAssembly while it downloads only with this type.
             Some("wasm") => "application/wasm",
+            Some("woff2") => "font/woff2",
             _ => "application/octet-stream",
         }
     }

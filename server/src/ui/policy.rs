@@ -6,12 +6,12 @@ use std::sync::Arc;
 use http::HeaderValue;
 use parking_lot::RwLock;
 
-/// The constant directives of the policy. The directives allow the page's scripts, styles and
-/// images, WebAssembly, and requests to this server. Inline scripts and inline styles are
+/// The constant directives of the policy. The directives allow the page's scripts, styles,
+/// images and fonts, WebAssembly, and requests to this server. Inline scripts and inline styles are
 /// forbidden.
 const ALWAYS: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-                      img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
-                      form-action ";
+                      img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'; form-action ";
 
 /// The current policy of the page. Clones share the policy.
 #[derive(Clone, Debug)]

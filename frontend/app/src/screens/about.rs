@@ -10,6 +10,7 @@ use leptos::task::spawn_local;
 
 use crate::clock::in_full;
 use crate::command::{CliCommand, origin};
+use crate::screens::head::PageHead;
 use crate::screens::title::title;
 use crate::session::{Session, display_name};
 
@@ -33,7 +34,7 @@ pub(crate) fn About() -> impl IntoView {
     };
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().frame.about()}</h1></header>
+            <PageHead title=t().frame.about()/>
             <div class="cards">
                 <section class="card"><h2>{t().about.server()}</h2>{server}</section>
                 <section class="card"><h2>{t().about.you()}</h2><You/></section>

@@ -14,10 +14,11 @@ use super::audit::Audit;
 use super::cluster::{ClusterMembers, ClusterPage};
 use super::device::Device;
 use super::import::ImportCluster;
-use super::kinds::KindPage;
+use super::kinds::{EverywherePage, KindPage};
 use super::kit::Kit;
 use super::object::ObjectPage;
 use super::password::ChangePassword;
+use super::problems::Problems;
 use super::projects::{ProjectPage, Projects};
 use super::providers::{ProviderPage, Providers};
 use super::roles::{GlobalMembers, GlobalRolePage, NewGlobalRole, NewRole, RolePage, Roles};
@@ -32,7 +33,9 @@ pub(crate) enum ClusterScreen {
     Cluster,
     Members,
     Kind,
+    Everywhere,
     Object,
+    Problems,
 }
 
 /// The screens of a cluster and of Kubernetes objects.
@@ -47,7 +50,9 @@ pub(crate) fn clusters(screen: ClusterScreen) -> LoadResult {
         ClusterScreen::Cluster => || view! { <ClusterPage/> }.into_any(),
         ClusterScreen::Members => || view! { <ClusterMembers/> }.into_any(),
         ClusterScreen::Kind => || view! { <KindPage/> }.into_any(),
+        ClusterScreen::Everywhere => || view! { <EverywherePage/> }.into_any(),
         ClusterScreen::Object => || view! { <ObjectPage/> }.into_any(),
+        ClusterScreen::Problems => || view! { <Problems/> }.into_any(),
     };
     Ok(screen)
 }

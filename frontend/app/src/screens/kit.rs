@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
+use crate::screens::head::PageHead;
 use crate::screens::title::title;
 use forms::Forms;
 use pickers::Pickers;
@@ -44,7 +45,7 @@ pub(crate) fn Kit() -> impl IntoView {
     ];
     view! {
         <div class="page">
-            <header class="page-head"><h1>"Kit"</h1></header>
+            <PageHead title="Kit"/>
             <div>
                 <Tabs label="Component groups" tabs=tabs chosen=chosen on_choose=choose>
                     {move || match chosen.get().as_str() {

@@ -4,5 +4,6 @@ pub(crate) mod address;
 pub(crate) mod batch;
 pub(crate) mod cells;
 pub(crate) mod form;
+pub(crate) mod head;
 pub(crate) mod list;
 pub(crate) mod title;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::*;
+use crate::messages::{Language, set_language};
 
 fn cluster(conditions: &[(&str, &str, &str, &str)]) -> ClusterView {
     ClusterView {
@@ -180,4 +181,65 @@ fn cluster_load_is_computed_from_usage_or_from_requests_without_metrics() {
     assert_eq!(Load::of(&cluster, "cpu").unwrap().part(), Some(1.5));
     cluster.allocatable.insert("cpu".to_owned(), "0".to_owned());
     assert_eq!(Load::of(&cluster, "cpu"), None);
+}
+
+#[test]
+fn german_cluster_state_has_the_same_facts() {
+    set_language(Language::German);
+    assert_eq!(told(&well()).1, "bereit");
+    let mut cluster = well();
+    cluster.nodes = Some(NodeCount { total: 9, ready: 4 });
+    cluster.not_ready_nodes = ["a", "b", "c", "d", "e"].map(str::to_owned).into();
+    cluster.pods = Some(PodCount {
+        failing: 1,
+        unschedulable: 2,
+    });
+    assert_eq!(
+        told(&cluster).1,
+        "Nodes a, b, c und 2 weitere NotReady, 1 fehlerhafter Pod, 2 nicht planbare Pods"
+    );
+}
+
+fn with_cpu(allocatable: &str, requests: &str, usage: Option<&str>) -> ClusterView {
+    let cpu = |amount: &str| BTreeMap::from([("cpu".to_owned(), amount.to_owned())]);
+    ClusterView {
+        allocatable: cpu(allocatable),
+        requests: cpu(requests),
+        usage: usage.map(cpu).unwrap_or_default(),
+        ..cluster(&[])
+    }
+}
+
+#[test]
+fn problems_of_clusters_are_added() {
+    let mut failing = ClusterView {
+        not_ready_nodes: vec!["a".to_owned(), "b".to_owned()],
+        pods: Some(PodCount {
+            failing: 3,
+            unschedulable: 1,
+        }),
+        ..well()
+    };
+    failing.conditions[1].status = "False".to_owned();
+    let sum = Sum::of([&failing, &failing]);
+    assert_eq!(sum.not_ready_nodes, 4);
+    assert_eq!((sum.failing_pods, sum.unschedulable_pods), (6, 2));
+    assert_eq!(sum.unhealthy, 2);
+    assert_eq!(Sum::of([&well()]), Sum::default());
+}
+
+#[test]
+fn usage_of_clusters_is_known_only_if_all_clusters_report_usage() {
+    let (measured, unknown) = (with_cpu("4", "1", Some("500m")), with_cpu("2", "1", None));
+    let both = total([&measured, &measured], "cpu").unwrap();
+    assert_eq!(
+        (both.total, both.requested, both.used),
+        (8.0, Some(2.0), Some(1.0))
+    );
+    let mixed = total([&measured, &unknown, &cluster(&[])], "cpu").unwrap();
+    assert_eq!(
+        (mixed.total, mixed.requested, mixed.used),
+        (6.0, Some(2.0), None)
+    );
+    assert_eq!(total([&cluster(&[])], "cpu"), None);
 }

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::feed::{Form, Head, Limit, Page, objects};
+use crate::kind::Kind;
 use crate::problem::Problem;
-use crate::search::{Searched, contains};
+use drover_rows::{Row, span};
 
 /// The maximum number of events that the page keeps. The newest events stay.
 pub const MAX_EVENTS: usize = 2_000;
@@ -128,6 +129,33 @@ impl From<WireEvent> for Event {
     }
 }
 
+impl Event {
+    /// Converts a row of the row service.
+    pub fn of_row(row: &Row) -> Self {
+        let cell = |key: &str| row.cell_of(key).unwrap_or_default();
+        let time = |key: &str| span::before(cell(key), row.observed).or(row.created);
+        let (kind, name) = cell("object").split_once('/').unwrap_or_default();
+        let is_namespaced = Kind::of_name(kind).is_none_or(|kind| kind.namespaced);
+        let namespace = row.namespace().filter(|_| is_namespaced);
+        let (first, last) = (time("first-seen"), time("last-seen"));
+        Self {
+            uid: format!("{}/{}", row.namespace().unwrap_or_default(), row.name()),
+            about: About {
+                kind: kind.to_owned(),
+                namespace: namespace.map(str::to_owned),
+                name: name.to_owned(),
+            },
+            warning: cell("type") == "Warning",
+            reason: cell("reason").to_owned(),
+            message: cell("message").to_owned(),
+            count: cell("count").parse().unwrap_or(1),
+            first: first.or(last).unwrap_or(Timestamp::UNIX_EPOCH),
+            last: last.or(first).unwrap_or(Timestamp::UNIX_EPOCH),
+            source: cell("source").to_owned(),
+        }
+    }
+}
+
 /// Parses lists of events and keeps the newest events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Newest;
@@ -146,33 +174,6 @@ impl Form<Arc<Event>> for Newest {
 
     fn head(&self, object: &RawValue) -> Result<Head, Problem> {
         objects::head(object)
-    }
-}
-
-impl Searched for Event {
-    fn contains(&self, text: &str) -> bool {
-        let has = |shown: &str| contains(shown, text);
-        has(&self.reason)
-            || has(&self.message)
-            || has(&self.about.name)
-            || has(&self.about.kind)
-            || self.about.namespace.as_deref().is_some_and(has)
-            || has(&self.source)
-    }
-
-    fn label(&self, _: &str) -> Option<&str> {
-        None
-    }
-
-    fn is(&self, aspect: &str, value: &str) -> Option<bool> {
-        let begins = |shown: &str| Some(shown.to_lowercase().starts_with(value));
-        match aspect {
-            "type" => begins(if self.warning { "warning" } else { "normal" }),
-            "kind" => begins(&self.about.kind),
-            "reason" => begins(&self.reason),
-            "namespace" => Some(self.about.namespace.as_deref() == Some(value)),
-            _ => None,
-        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! selects the next request.
 
 pub(crate) mod objects;
-mod rows;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,6 @@ use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
 
 pub use objects::Objects;
-pub use rows::Rows;
 
 /// The key of an item: its namespace (empty for cluster-scoped objects) and its name.
 pub type Key = (String, String);
@@ -53,21 +51,18 @@ impl<T> Limit<T> {
         }
     }
 
-    /// Inserts an item. Returns true if the feed dropped an item.
-    fn put(&self, items: &mut BTreeMap<Key, T>, key: Key, item: T) -> bool {
+    /// Inserts an item, unless the feed drops the item.
+    fn put(&self, items: &mut BTreeMap<Key, T>, key: Key, item: T) {
         match self {
-            Self::First(most) if items.len() >= *most && !items.contains_key(&key) => true,
+            Self::First(most) if items.len() >= *most && !items.contains_key(&key) => {}
             Self::First(_) => {
                 items.insert(key, item);
-                false
             }
             Self::Newest(most, at) => {
                 items.insert(key, item);
-                let over = items.len() > most + most / 4;
-                if over {
+                if items.len() > most + most / 4 {
                     keep_newest(items, *most, *at);
                 }
-                over
             }
         }
     }
@@ -89,6 +84,12 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
+    /// Returns the items of the page.
+    #[cfg(test)]
+    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().map(|(_, item)| item)
+    }
+
     /// Converts each item of the page.
     pub(crate) fn map<U>(self, other: impl Fn(T) -> U) -> Page<U> {
         let items = self.items.into_iter();
@@ -111,7 +112,6 @@ pub struct Head {
 struct ListMeta {
     resource_version: Option<String>,
     r#continue: Option<String>,
-    remaining_item_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -132,17 +132,6 @@ pub enum NextRequest {
     Watch(String),
 }
 
-/// The progress of reading a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// The number of items read so far; `None` after the list is complete.
-    pub read: Option<u64>,
-    /// The estimated total, if the server reports the remaining count.
-    pub about: Option<u64>,
-    /// True if the feed dropped items above its limit.
-    pub cut: bool,
-}
-
 /// The items of a list at a resource version.
 #[derive(Clone, Debug)]
 pub struct Feed<T, F = Objects> {
@@ -151,7 +140,6 @@ pub struct Feed<T, F = Objects> {
     /// until the last page arrives.
     fresh: Option<BTreeMap<Key, T>>,
     next: NextRequest,
-    progress: Progress,
     form: F,
     now: Timestamp,
 }
@@ -162,7 +150,6 @@ impl<T, F: Default> Default for Feed<T, F> {
             items: BTreeMap::new(),
             fresh: None,
             next: NextRequest::List,
-            progress: Progress::default(),
             form: F::default(),
             now: Timestamp::UNIX_EPOCH,
         }
@@ -180,11 +167,6 @@ impl<T, F: Form<T>> Feed<T, F> {
         self.items.values()
     }
 
-    /// Returns the progress of reading the list.
-    pub fn progress(&self) -> Progress {
-        self.progress
-    }
-
     /// Sets the arrival time of the following responses. The ages in rows are relative to the
     /// arrival time.
     pub fn set_time(&mut self, now: Timestamp) {
@@ -196,25 +178,18 @@ impl<T, F: Form<T>> Feed<T, F> {
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
         let page = self.form.page(body, self.now)?;
         if self.next == NextRequest::List {
-            self.progress = Progress::default();
             self.fresh = (!self.items.is_empty()).then(BTreeMap::new);
         }
         let items = self.fresh.as_mut().unwrap_or(&mut self.items);
-        let read = self.progress.read.unwrap_or(0) + count(page.items.len());
         for (key, item) in page.items {
-            self.progress.cut |= F::LIMIT.put(items, key, item);
+            F::LIMIT.put(items, key, item);
         }
         let full = matches!(F::LIMIT, Limit::First(most) if items.len() >= most);
         let next = page.meta.r#continue.filter(|token| !token.is_empty());
         if let Some(token) = next.filter(|_| !full) {
             self.next = NextRequest::More(token);
-            self.progress.read = Some(read);
-            self.progress.about = page.meta.remaining_item_count.map(|rest| read + rest);
             return Ok(());
         }
-        self.progress.cut |= full && page.meta.remaining_item_count.is_some_and(|rest| rest > 0);
-        self.progress.read = None;
-        self.progress.about = None;
         if let Some(fresh) = self.fresh.take() {
             self.items = fresh;
         }
@@ -235,7 +210,7 @@ impl<T, F: Form<T>> Feed<T, F> {
         match event.r#type.as_str() {
             "ADDED" | "MODIFIED" => {
                 let (head, item) = self.form.item(event.object, self.now)?;
-                self.progress.cut |= F::LIMIT.put(&mut self.items, head.key, item);
+                F::LIMIT.put(&mut self.items, head.key, item);
                 self.is_at(head.version);
                 Ok(true)
             }
@@ -268,10 +243,6 @@ impl<T, F: Form<T>> Feed<T, F> {
             self.fresh = None;
         }
     }
-}
-
-fn count(items: usize) -> u64 {
-    u64::try_from(items).unwrap_or(u64::MAX)
 }
 
 fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {

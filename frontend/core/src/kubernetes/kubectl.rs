@@ -35,7 +35,8 @@ pub fn list(kind: Kind, cluster: &str, namespace: Option<&str>, wide: bool) -> S
 }
 
 impl KubectlObject {
-    fn start(&self) -> String {
+    /// Returns `kubectl` with the context and the namespace of the object.
+    pub(crate) fn start(&self) -> String {
         let context = context(&self.cluster);
         match &self.namespace {
             Some(namespace) => format!("{context} --namespace {}", word(namespace)),
@@ -43,7 +44,14 @@ impl KubectlObject {
         }
     }
 
-    fn thing(&self) -> String {
+    /// Returns the API path of the object.
+    pub fn api_path(&self) -> String {
+        let namespace = self.namespace.as_deref();
+        self.kind.object_path(&self.cluster, namespace, &self.name)
+    }
+
+    /// Returns the kind and the name of the object.
+    pub(crate) fn thing(&self) -> String {
         format!("{} {}", self.kind.name.to_lowercase(), word(&self.name))
     }
 
@@ -65,6 +73,12 @@ impl KubectlObject {
         format!("{start} events{all} --for {on}")
     }
 
+    /// Returns the `kubectl replace` command for an edited manifest of the object.
+    pub fn replace(&self, language: &str) -> String {
+        let file = word(&format!("{}.{language}", self.name));
+        format!("{} replace --filename {file}", self.start())
+    }
+
     /// Returns the `kubectl get -o yaml` command of the object.
     pub fn manifest(&self, language: &str, with_managed_fields: bool) -> String {
         let managed = if with_managed_fields {
@@ -82,12 +96,31 @@ impl KubectlObject {
 
 /// Returns the `kubectl logs` command of a request.
 pub fn logs(request: &LogRequest, with_times: bool) -> String {
+    let target = format!("{} {}", word(&request.pod), container(&request.container));
+    logs_of(&target, request, with_times)
+}
+
+/// Returns the `kubectl logs` command for all pods of a workload. The pod of the request is ignored.
+/// An empty container means all containers.
+pub fn workload_logs(workload: &KubectlObject, request: &LogRequest, with_times: bool) -> String {
+    let name = format!("{}/{}", workload.kind.name.to_lowercase(), workload.name);
+    let container = container(&request.container);
+    let target = format!("{} --all-pods --prefix {container}", word(&name));
+    logs_of(&target, request, with_times)
+}
+
+fn container(name: &str) -> String {
+    match name {
+        "" => "--all-containers".to_owned(),
+        name => format!("--container {}", word(name)),
+    }
+}
+
+fn logs_of(target: &str, request: &LogRequest, with_times: bool) -> String {
     let mut line = format!(
-        "{} --namespace {} logs {} --container {}",
+        "{} --namespace {} logs {target}",
         context(&request.cluster),
         word(&request.namespace),
-        word(&request.pod),
-        word(&request.container)
     );
     let mut add = |is: bool, option: &str| {
         if is {
@@ -128,6 +161,10 @@ mod tests {
         assert_eq!(
             pod.manifest("yaml", true),
             format!("{start} get pod web-0 -o yaml --show-managed-fields")
+        );
+        assert_eq!(
+            pod.replace("yaml"),
+            format!("{start} replace --filename web-0.yaml")
         );
         let node = named(Kind::NODES, None, "n1");
         assert_eq!(
@@ -181,6 +218,16 @@ mod tests {
             logs(&request, true),
             "kubectl --context berlin --namespace shop logs web-0 --container web --follow --since 1h \
              --tail 100 --timestamps"
+        );
+        let workload = named(Kind::of_plural("deployments").unwrap(), Some("shop"), "web");
+        let all = LogRequest {
+            container: String::new(),
+            ..request
+        };
+        assert_eq!(
+            workload_logs(&workload, &all, false),
+            "kubectl --context berlin --namespace shop logs deployment/web --all-pods --prefix \
+             --all-containers --follow --since 1h --tail 100"
         );
     }
 }

@@ -1,6 +1,15 @@
 //! The manifest of a Kubernetes object.
 
+mod error;
+pub mod ownership;
+mod secret;
+
 use serde_json::Value;
+
+use crate::messages::t;
+use crate::object::secret::redact;
+
+pub use error::{ManifestError, manifest_errors, yaml_problem};
 
 /// The manifest of an object, as the server sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +50,28 @@ impl Manifest {
                 let told = value.pointer("/metadata/resourceVersion");
                 told.and_then(Value::as_str) == Some(version)
             }
+        }
+    }
+
+    /// Returns the manifest of a Secret without the values of its keys.
+    #[must_use]
+    pub fn without_secret_values(&self) -> Self {
+        match self {
+            Self::Yaml(text) => Self::Yaml(secret::without_values(text)),
+            Self::Json(value) => {
+                let mut value = value.clone();
+                redact(&mut value, |bytes| t().secrets.hidden_bytes(bytes).into());
+                Self::Json(value)
+            }
+        }
+    }
+
+    /// Returns the value of a manifest in YAML, for the owners of its lines. Returns `None` for JSON
+    /// and for a text that is not YAML.
+    pub fn yaml_value(&self) -> Option<Value> {
+        match self {
+            Self::Yaml(text) => serde_saphyr::from_str(text).ok(),
+            Self::Json(_) => None,
         }
     }
 

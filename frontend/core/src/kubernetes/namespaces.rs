@@ -37,6 +37,21 @@ impl Scope {
     }
 }
 
+/// The maximum number of namespaces of one list.
+pub const MAX_LISTED: usize = 200;
+
+/// Returns the namespaces of a list for a user; an empty result selects all namespaces. A user with
+/// roles only in some namespaces sees the objects of these namespaces.
+pub fn listed(namespace: &str, rights: &ClusterRights) -> Vec<String> {
+    if !namespace.is_empty() {
+        return vec![namespace.to_owned()];
+    }
+    if rights.all_namespaces {
+        return Vec::new();
+    }
+    rights.namespaces.iter().take(MAX_LISTED).cloned().collect()
+}
+
 /// Returns the namespace of the URL, or the only namespace in which the user has a role.
 pub fn preselected(named: String, rights: &ClusterRights) -> String {
     if named.is_empty() {
@@ -64,6 +79,15 @@ mod tests {
         assert_eq!(preselected("bank".to_owned(), &rights), "bank");
         assert_eq!(preselected(String::new(), &member(&["a", "b"])), "");
         assert_eq!(preselected(String::new(), &ClusterRights::everything()), "");
+    }
+
+    #[test]
+    fn list_of_a_member_contains_all_namespaces_of_the_member() {
+        let rights = member(&["a", "b"]);
+        assert_eq!(listed("", &rights), ["a", "b"]);
+        assert_eq!(listed("c", &rights), ["c"]);
+        assert_eq!(listed("", &ClusterRights::everything()), [""; 0]);
+        assert_eq!(listed("", &member(&[])), [""; 0]);
     }
 
     #[test]

@@ -5,12 +5,15 @@ mod container;
 mod crash;
 mod event;
 mod exit;
+mod facts;
 mod job;
 mod node;
 mod overview;
 mod pod;
 pub(crate) mod read;
 mod related;
+mod relation;
+pub mod secret;
 mod workload;
 
 use std::sync::Arc;
@@ -24,9 +27,12 @@ pub use container::{Container, Lifecycle, Probe, Role, containers, life};
 pub use crash::{Crash, crashes};
 pub use event::events;
 pub use exit::meaning;
-pub use overview::{Fact, FactValue, ObjectState, Overview, Section};
+pub use facts::{ListedSections, listed_sections};
+pub use overview::{Fact, FactTable, FactValue, ObjectState, Overview, Section, SectionContent};
 pub use pod::{PodLine, is_finished};
+pub(crate) use related::selector;
 pub use related::{Related, related};
+pub use relation::{CandidateList, Candidates, RelationLine, candidates, references};
 
 use crate::kind::Kind;
 use crate::messages::t;
@@ -153,6 +159,15 @@ pub struct Target {
 }
 
 impl Target {
+    /// Creates the location of an object. Cluster-scoped objects have no namespace.
+    pub(crate) fn of(kind: Kind, namespace: Option<&str>, name: &str) -> Self {
+        Self {
+            kind,
+            namespace: namespace.filter(|_| kind.namespaced).map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
     /// Returns the URL path of the screen of the object.
     pub fn screen(&self, cluster: &str) -> String {
         self.kind
@@ -161,13 +176,18 @@ impl Target {
 }
 
 impl Reference {
+    /// Creates a reference with the name as its text.
+    pub(crate) fn named(kind: Kind, namespace: Option<&str>, name: &str) -> Self {
+        Self {
+            words: name.to_owned(),
+            target: Some(Target::of(kind, namespace, name)),
+        }
+    }
+
     /// Creates a reference from the kind and the name.
     pub(crate) fn to(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
-        let target = Kind::named(api_version, kind).map(|kind| Target {
-            kind,
-            namespace: namespace.filter(|_| kind.namespaced).map(str::to_owned),
-            name: name.to_owned(),
-        });
+        let target = Kind::named(api_version, kind);
+        let target = target.map(|kind| Target::of(kind, namespace, name));
         Self {
             words: format!("{kind} {name}"),
             target,

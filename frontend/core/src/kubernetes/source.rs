@@ -1,7 +1,6 @@
 //! The source of a list: API path and media type.
 
 use crate::feed::NextRequest;
-use crate::kind::Kind;
 use crate::url::segment;
 
 /// The `timeoutSeconds` parameter of a watch. If a watch does not end shortly after this time, the
@@ -14,8 +13,6 @@ const PAGE: u32 = 500;
 
 /// The media type of full objects.
 pub const AS_OBJECTS: &str = "application/json";
-/// The media type of tables.
-pub const AS_TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /// The media type of metadata lists.
 pub const AS_METADATA: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
@@ -47,22 +44,6 @@ impl Source {
         self
     }
 
-    /// Returns a source of the table that the server renders for a kind.
-    pub fn rows(kind: Kind, cluster: &str, namespace: Option<&str>) -> Self {
-        let query = if kind == Kind::NODES {
-            // Notes need taints and conditions, which are not in the columns. A cluster has few
-            // nodes.
-            "&includeObject=Object"
-        } else {
-            "&includeObject=Metadata"
-        };
-        Self {
-            path: kind.list_path(cluster, namespace),
-            accept: AS_TABLE,
-            query: query.to_owned(),
-        }
-    }
-
     /// Returns the `Accept` header.
     pub const fn accept(&self) -> &'static str {
         self.accept
@@ -91,15 +72,11 @@ mod tests {
 
     #[test]
     fn list_and_watch_urls_contain_page_size_resource_version_and_selector() {
-        let source = Source::rows(Kind::PODS, "berlin", Some("shop"));
-        let path = "/k8s/clusters/berlin/api/v1/namespaces/shop/pods";
-        assert_eq!(
-            source.url(&NextRequest::List),
-            format!("{path}?limit=100&includeObject=Metadata")
-        );
+        let source = Source::objects("/pods");
+        assert_eq!(source.url(&NextRequest::List), "/pods?limit=100");
         assert_eq!(
             source.url(&NextRequest::More("a=b&c".to_owned())),
-            format!("{path}?limit=500&includeObject=Metadata&continue=a%3Db%26c")
+            "/pods?limit=500&continue=a%3Db%26c"
         );
         assert_eq!(
             Source::objects("/x").url(&NextRequest::Watch("7".to_owned())),
@@ -112,6 +89,5 @@ mod tests {
             one.url(&NextRequest::List),
             "/x?limit=100&fieldSelector=a%3Db"
         );
-        assert!(source.accept().contains("as=Table"));
     }
 }

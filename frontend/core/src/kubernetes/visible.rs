@@ -1,20 +1,24 @@
 //! The visible columns of a list: columns of the Kubernetes table, and columns that the page adds.
 
-use crate::column::{Columns, Content};
+use drover_rows::{Columns, Content};
+
 use crate::kind::Kind;
 use crate::messages::t;
-use crate::row::Order;
 
 /// The URL key of the sort order by severity.
 pub const TROUBLE: &str = "";
 /// The key of the namespace column.
 const NAMESPACE: &str = "namespace";
+/// The key of the cluster column.
+const CLUSTER: &str = "cluster";
 
 /// The source of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnSource {
     /// A cell of the Kubernetes Table row, with its column index and its content type.
     Cell(usize, Content),
+    /// The cluster of the object.
+    Cluster,
     /// The namespace of the object.
     Namespace,
     /// The notes about the object, such as the taints of a node.
@@ -34,13 +38,18 @@ pub struct VisibleColumn {
     pub hint: Option<String>,
 }
 
-/// Returns the visible columns. The namespace is the second column, and the notes of nodes follow.
-pub fn visible(
-    columns: &Columns,
-    kind: Kind,
-    all_namespaces: bool,
-    wide: bool,
-) -> Vec<VisibleColumn> {
+/// The scope of a list, which selects additional columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListScope {
+    /// True if the list contains objects of several clusters.
+    pub several_clusters: bool,
+    /// True if the list contains objects of several namespaces.
+    pub several_namespaces: bool,
+}
+
+/// Returns the visible columns. The cluster and the namespace follow the name, and the notes of
+/// nodes follow.
+pub fn visible(columns: &Columns, kind: Kind, scope: ListScope, wide: bool) -> Vec<VisibleColumn> {
     let added = |source, key: &str, heading: &str| VisibleColumn {
         source,
         key: key.to_owned(),
@@ -53,15 +62,19 @@ pub fn visible(
         .filter(|(_, column)| wide || !column.wide)
         .map(|(index, column)| VisibleColumn {
             source: ColumnSource::Cell(index, column.content),
-            key: column.key(),
+            key: column.key.clone(),
             heading: column.name.clone(),
             hint: Some(column.description.clone()).filter(|hint| !hint.is_empty()),
         })
         .collect();
     let second = shown.len().min(1);
-    if kind.namespaced && all_namespaces {
+    if kind.namespaced && scope.several_namespaces {
         let namespace = added(ColumnSource::Namespace, NAMESPACE, t().labels.namespace());
         shown.insert(second, namespace);
+    }
+    if scope.several_clusters {
+        let cluster = added(ColumnSource::Cluster, CLUSTER, t().labels.cluster());
+        shown.insert(second, cluster);
     }
     if kind == Kind::NODES {
         let notes = added(ColumnSource::Notes, "", t().kinds.notes());
@@ -70,22 +83,11 @@ pub fn visible(
     shown
 }
 
-/// Returns the sort order for the key of a column. Unknown keys sort by severity.
-pub fn order(columns: &Columns, key: &str) -> Order {
-    match key {
-        TROUBLE => Order::Trouble,
-        NAMESPACE => Order::Namespace,
-        key => {
-            let index = columns.iter().position(|column| column.key() == key);
-            index.map_or(Order::Trouble, Order::Column)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use drover_rows::Column;
+
     use super::*;
-    use crate::column::Column;
 
     fn columns() -> Columns {
         let column =
@@ -99,8 +101,12 @@ mod tests {
         .into()
     }
 
-    fn keys(kind: Kind, all_namespaces: bool, wide: bool) -> Vec<String> {
-        let shown = visible(&columns(), kind, all_namespaces, wide);
+    fn keys(kind: Kind, several_namespaces: bool, wide: bool) -> Vec<String> {
+        let scope = ListScope {
+            several_namespaces,
+            ..ListScope::default()
+        };
+        let shown = visible(&columns(), kind, scope, wide);
         shown.into_iter().map(|column| column.key).collect()
     }
 
@@ -109,7 +115,7 @@ mod tests {
         assert_eq!(keys(Kind::PODS, false, false), ["name", "status", "age"]);
         let wide = ["name", "status", "nominated-node", "age"];
         assert_eq!(keys(Kind::PODS, false, true), wide);
-        let age = visible(&columns(), Kind::PODS, false, false).pop();
+        let age = visible(&columns(), Kind::PODS, ListScope::default(), false).pop();
         // The index of the cell counts hidden columns.
         let source = age.map(|column| column.source);
         assert_eq!(source, Some(ColumnSource::Cell(3, Content::Age)));
@@ -127,23 +133,14 @@ mod tests {
     fn list_without_columns_shows_only_added_columns() {
         let none = Columns::from([]);
         let keys = |kind| {
-            let shown = visible(&none, kind, true, true);
+            let scope = ListScope {
+                several_clusters: false,
+                several_namespaces: true,
+            };
+            let shown = visible(&none, kind, scope, true);
             shown.into_iter().map(|it| it.source).collect::<Vec<_>>()
         };
         assert_eq!(keys(Kind::PODS), [ColumnSource::Namespace]);
         assert_eq!(keys(Kind::NODES), [ColumnSource::Notes]);
-    }
-
-    #[test]
-    fn unknown_sort_column_sorts_by_severity() {
-        for (key, expected) in [
-            ("", Order::Trouble),
-            ("namespace", Order::Namespace),
-            ("status", Order::Column(1)),
-            ("nominated-node", Order::Column(2)),
-            ("gone", Order::Trouble),
-        ] {
-            assert_eq!(order(&columns(), key), expected, "{key}");
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! The queries of the audit log, and the texts for audit records.
 
+mod query;
+
 use drover_api::rest::{AuditList, AuditOutcome, AuditSource, AuditView};
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,6 +9,7 @@ use crate::lifetime;
 use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
+pub use query::{Suggestion, suggestions};
 
 /// The number of records per page.
 pub const PAGE_SIZE: usize = 200;
@@ -64,6 +67,14 @@ impl Filter {
         self.said().next().is_none()
     }
 
+    /// Returns a filter that matches all records.
+    pub fn all() -> Self {
+        Self {
+            verb: ANY.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Sets the verb filter to [`CHANGES`] if the filter has no verb.
     #[must_use]
     pub fn or_changes(mut self) -> Self {
@@ -73,17 +84,20 @@ impl Filter {
         self
     }
 
+    /// Sets the verb filter to [`ANY`] if the filter has no verb. A URL without a verb means
+    /// [`CHANGES`].
+    #[must_use]
+    pub fn or_any(mut self) -> Self {
+        if self.verb.is_empty() {
+            ANY.clone_into(&mut self.verb);
+        }
+        self
+    }
+
     /// Returns the filter's fields that are not empty.
     fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parts = self.parts().into_iter();
         parts.filter(|part| !part.1.is_empty() && *part != ("verb", ANY))
-    }
-
-    /// Reports whether all fields of the filter are valid.
-    pub fn is_ready(&self) -> bool {
-        let code = self.code.is_empty() || self.code.parse::<u16>().is_ok();
-        let times = [&self.since, &self.until];
-        code && times.iter().all(|time| time_error(time).is_none())
     }
 
     /// Replaces ages with absolute times, so that all pages use the same times.
@@ -144,7 +158,7 @@ fn ago(text: &str, now: Timestamp) -> String {
 }
 
 /// Returns the error of an entered time. Returns `None` for an empty or valid time.
-pub fn time_error(text: &str) -> Option<String> {
+fn time_error(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())
 }

@@ -1,7 +1,8 @@
 //! Descriptions of settings: effect, limits and input type.
 
-use crate::messages::english::Settings;
-use crate::messages::t;
+use crate::messages::{Group, english, t};
+
+type Settings = Group<english::Settings>;
 
 /// The type of the input element of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,17 +4,10 @@
 //! explains what the list contains and how to add an item. The text of a state contains the state,
 //! the cause and the next step. All texts use sentence case.
 
-use super::{LocalTime, Noun, Rich, Unit, catalogue, code, link, strong};
-use crate::severity::Severity;
+use super::{LocalTime, Noun, Rich, Unit, catalogue, code, counted, link, strong};
+use drover_api::cluster_state::{Health, NodeProblem, Summary};
 use drover_api::kinds::PodSecurity;
-
-/// Formats a count with its noun: `1 user`, `3 users`.
-fn counted(count: usize, one: &str, other: &str) -> String {
-    format!(
-        "{count} {noun}",
-        noun = if count == 1 { one } else { other }
-    )
-}
+use drover_rows::Severity;
 
 /// Returns the singular of a noun: `user`.
 const fn singular(noun: Noun) -> &'static str {
@@ -45,12 +38,6 @@ const fn plural(noun: Noun) -> &'static str {
 }
 
 catalogue! {
-    /// The properties of the language.
-    language: Language {
-        // BCP 47, for the attribute `lang` and the browser's date formats.
-        tag = "en";
-    }
-
     /// Labels of buttons that several screens use.
     buttons: Buttons {
         cancel = "Cancel";
@@ -123,6 +110,7 @@ catalogue! {
 
     /// The components of the crate `drover-ui-kit`.
     kit: Kit {
+        why = "Why?";
         type_to_confirm(text: &str) = format!("Type {text} to confirm");
         previous_match = "Previous match (Shift+Enter)";
         next_match = "Next match (Enter)";
@@ -140,10 +128,14 @@ catalogue! {
         filter_choices = "Filter the options";
         select_row(name: &str) = format!("Select {name}");
         select_all_rows(count: usize) = format!("Select all {count} listed rows");
+        language_browser = "Browser language";
         theme_system = "System theme";
         theme_light = "Light";
         theme_dark = "Dark";
         theme_contrast = "High contrast";
+        rows_compact = "Compact rows";
+        rows_normal = "Normal rows";
+        rows_spacious = "Spacious rows";
     }
 
     /// The frame around each screen.
@@ -165,6 +157,7 @@ catalogue! {
         sign_out = "Sign out";
         sign_out_everywhere_menu = "Sign out everywhere…";
         user_menu = "Account and theme";
+        breadcrumbs = "Breadcrumbs";
         sign_out_everywhere_title = "Sign out everywhere?";
         stay_signed_in = "Stay signed in";
         sign_out_everywhere = "Sign out everywhere";
@@ -176,15 +169,21 @@ catalogue! {
         stay = "Keep editing";
         leave_effect = "This screen has unsaved changes. Discarded changes cannot be restored.";
         same_command = "Equivalent command:";
+        show_command = "Show the equivalent command";
         copy_command = "Copy the command";
     }
 
     /// The command palette.
     palette: Palette {
         title = "Go to a page or run a command";
-        search = "Search for a cluster, a page or a command";
-        hint = "Cluster, page or command";
-        theme(name: &str) = format!("Theme: {name}");
+        search = "Search for a cluster, a page, a command or an object";
+        hint = "Cluster, page, command, object, app=web or image:nginx";
+        all_objects(count: usize, kind: &str) = format!("All {count} matches: {kind}");
+        skipped(count: usize) = format!("{} not completely searched", counted(count, "cluster is", "clusters are"));
+        not_connected = "The cluster is not connected.";
+        above_limit(most: usize) = format!("The palette searches at most {most} clusters. Use the lists of all clusters, or drover search.");
+        theme(name: &str) = format!("Theme: {name}", name = name.to_lowercase());
+        language(name: &str) = format!("Language: {name}");
         kind_command = "command";
         kind_page = "page";
         all_clusters = "All clusters";
@@ -277,6 +276,35 @@ catalogue! {
         requested(requested: &str, total: &str, unit: &str) = format!("{requested} of {total}{unit} requested");
         cores = " cores";
         used_pods(pods: f64, limit: f64) = format!("{pods} of {limit}");
+        summary = "All clusters";
+        no_problems = "The clusters report no problems.";
+        unhealthy(count: usize) = format!("{} not ready", counted(count, "cluster", "clusters"));
+        not_ready_nodes(count: usize) = format!("{} not ready", counted(count, "node", "nodes"));
+        failing_pods(count: usize) = format!("{} failing", counted(count, "pod", "pods"));
+        unschedulable_pods(count: usize) = format!("{} unschedulable", counted(count, "pod", "pods"));
+    }
+
+    /// The page with the problems of all clusters.
+    problems_page: ProblemsPage {
+        title = "Problems";
+        none = "No problems";
+        none_advice = "Problems of clusters, nodes, workloads and pods appear here automatically.";
+        incomplete = "The list of problems is incomplete.";
+        part(read: usize, all: usize) = format!("This page reads the objects of {read} of {all} clusters: the clusters whose agents report problems.");
+        more(count: usize) = format!("{count} more");
+    }
+
+    /// The navigation between the kinds of a cluster.
+    navigation: Navigation {
+        network = "Network";
+        configuration = "Configuration";
+        storage = "Storage";
+        access = "Access";
+        custom = "Custom resources";
+        leave = "All clusters";
+        everywhere = "In all clusters";
+        loading = "Loading kinds…";
+        failed = "Cannot load the kinds of this cluster.";
     }
 
     /// The lists of Kubernetes objects in a cluster.
@@ -284,14 +312,26 @@ catalogue! {
         no_screen(kind: &str) = format!("No page for {kind}");
         no_screen_advice = "Select a list above, or use kubectl for this resource.";
         notes = "Notes";
+        and_others(names: &str, others: usize) = format!("{names} and {others} more");
+        usage_not_installed(clusters: &str) = format!("No usage of CPU and memory in {clusters}. Install metrics-server there.");
+        usage_forbidden(plural: &str, clusters: &str) = format!("No usage of CPU and memory in {clusters}. Requires the permission to list {plural}.metrics.k8s.io.");
+        usage_failed(clusters: &str, reason: &str) = format!("No usage of CPU and memory in {clusters}: {reason}");
         cordoned = ", cordoned";
         all_namespaces = "All namespaces";
         filter(kind: &str) = format!("Filter {kind}");
         filter_hint = "name  app=web  state:failing  -not";
         wide = "All columns";
-        cut = "The first 50,000 objects are shown. Select a namespace to see all of its objects.";
+        cut = "The list is incomplete, because the server has reached a memory limit for lists. Select a namespace.";
         empty(kind: &str, scope: &str) = format!("No {kind} in {scope}");
         empty_advice = "New objects appear here automatically.";
+        empty_everywhere(kind: &str) = format!("No {kind} in these clusters");
+        in_clusters(count: usize) = counted(count, "cluster", "clusters");
+        filter_clusters = "Filter clusters";
+        filter_clusters_hint = "env=prod  name";
+        no_clusters = "No cluster matches";
+        no_clusters_advice = "Change the filter of clusters. Clusters that wait for their agent are not listed.";
+        missing_clusters(count: usize) = format!("The list is incomplete: {} missing.", counted(count, "cluster is", "clusters are"));
+        missing_cluster(cluster: &str, reason: &str) = format!("{cluster}: {reason}");
         empty_namespace_advice = "Check the name of the namespace. New objects appear here automatically.";
         no_match = "No object matches the filter. Remove words or filters.";
         show_all = "Show all";
@@ -310,7 +350,6 @@ catalogue! {
         ask_for_role = "Ask an administrator for a role in this cluster that allows this request.";
         filter_events = "Filter events";
         filter_events_hint = "words  kind:pod  reason:backoff  -not";
-        cut_events = "The newest 2,000 events are shown. Select a namespace to see its older events.";
         filter_by_type = "Filter by type";
         warnings = "warnings";
         normal = "normal";
@@ -318,7 +357,8 @@ catalogue! {
         no_events_advice = "Kubernetes keeps events for one hour by default. New events appear here automatically.";
         no_match_events = "No event matches the filter. Remove words or filters.";
         show_all_events = "Show all events";
-        show_older(count: &str) = format!("Show {count} older events");
+        show_older(count: &str) = format!("Show older events ({count})");
+        show_newer = "Show newer events";
         older_events(count: usize) = counted(count, "older event", "older events");
         in_namespace(namespace: &str) = format!("in {namespace}");
         warning_prefix = "Warning: ";
@@ -378,6 +418,13 @@ catalogue! {
         navigation = "Cluster";
         workloads = "Workloads";
         check_access = "Check access to this cluster";
+    }
+
+    /// The states of clusters and their nodes.
+    cluster_states: ClusterStates {
+        health(health: Health) -> &'static str = health.label();
+        summary(summary: &Summary) = summary.to_string();
+        node_problem(problem: &NodeProblem) = problem.to_string();
     }
 
     /// The authorized endpoint of a cluster.
@@ -482,6 +529,7 @@ catalogue! {
 
     /// The access check.
     access: Access {
+        why = "Why do I not have this permission?";
         title = "Check access";
         verb = "Verb";
         verb_help = "Example: get, list, create, delete.";
@@ -685,7 +733,7 @@ catalogue! {
         resource_pending = "Add the resource or clear this field before saving.";
         resource_duplicate = "Duplicate; clear this field.";
         add_resource = "Additional resource";
-        amount_of(resource: &str, amount: &str) = format!("{resource}: {amount}");
+        amount_of(resource: &str, amount: &str) = format!("{resource}: {amount}", amount = amount.to_lowercase());
         own_namespace = "ready";
         pending_namespace = "pending";
         leaving_namespace = "being removed";
@@ -885,17 +933,12 @@ catalogue! {
         bytes_in = "Bytes in";
         bytes_out = "Bytes out";
         record = "Record";
-        any = "Any";
-        code_help = "Example: 403.";
-        status_code = "Status code";
-        path_part = "Path contains";
-        since = "Since";
-        until = "Until";
+        code_help = "Status code, for example 403.";
         search = "Search";
         changes_only = "Only changes";
         with_reads = "Include reads";
         show_all = "Show all";
-        filter_help = "Names must match completely. Times: 1h, 7d, or 2026-11-22T10:00:00Z.";
+        filter_help = "Example: user:ann verb:delete since:2h. Names must match completely.";
         request_column = "Request";
         impersonating(user: &str) = format!("as {user}");
         unknown_user = "unauthenticated";
@@ -910,8 +953,8 @@ catalogue! {
             "No records in the log of the server yet.".to_owned()
         };
         failed = "Cannot read the audit log";
-        invalid = "Invalid filter";
-        invalid_advice = "Correct the fields above.";
+        invalid = "Invalid query";
+        invalid_advice = "Correct the query above.";
         stopped = "Search stopped";
         stopped_advice = "Press “Search” to start again.";
         no_match_yet = "No results yet";
@@ -927,6 +970,18 @@ catalogue! {
         shown_all(count: &str) = format!("All {count} stored records shown");
         shown_matching(count: &str) = format!("All {count} matching records shown");
         unreadable(lines: &str) = format!("Cannot parse {lines} lines of the log.");
+        query = "Query";
+        unknown_term(term: &str) = format!("Unknown term {term}. Use user, cluster, verb, outcome, code, path, object, since or until.");
+        empty_term(name: &str) = format!("The term {name} has no value.");
+        open_quote = "A quotation mark is missing.";
+        repeated_term(name: &str) = format!("The query contains {name} more than once.");
+        unknown_outcome(outcome: &str, all: &str) = format!("Unknown outcome {outcome}. Use one of: {all}.");
+        user_term = "Exact user name";
+        cluster_term = "Exact cluster name";
+        verb_term = "Kubernetes verb, changes or any";
+        outcome_term = "Result of the request";
+        path_term = "Part of the request path";
+        object_term = "Exact name of the object";
     }
 
     /// The page about this server.
@@ -1246,6 +1301,233 @@ catalogue! {
         probe(name: &str) = format!("{name} probe");
     }
 
+    /// Fields of the overview of objects.
+    facts: Facts {
+        name = "Name";
+        namespace = "Namespace";
+        kind = "Kind";
+        key = "Key";
+        value = "Value";
+        size = "Size";
+        data = "Data";
+        binary = "binary data";
+        immutable = "Immutable";
+        secret_type = "Type";
+        service_type = "Type";
+        cluster_ip = "Cluster IP";
+        load_balancer = "Load balancer";
+        external_ips = "External IPs";
+        external_name = "External name";
+        ip_families = "IP families";
+        session_affinity = "Session affinity";
+        traffic_policy = "External traffic policy";
+        no_address = "waiting for an address";
+        no_address_help = "No load balancer has assigned an address yet. Check the events of the Service.";
+        port = "Port";
+        target_port = "Target port";
+        node_port = "Node port";
+        protocol = "Protocol";
+        class = "Class";
+        default_backend = "Default backend";
+        host = "Host";
+        hosts = "Hosts";
+        path = "Path";
+        path_type = "Path type";
+        backend = "Backend";
+        rules = "Rules";
+        endpoints = "Endpoints";
+        addresses_of_endpoints = "Addresses of the endpoints";
+        address = "Address";
+        ready = "Ready";
+        not_ready = "Not ready";
+        terminating = "Terminating";
+        endpoint_ready = "ready";
+        endpoint_not_ready = "not ready";
+        endpoint_terminating = "terminating, still serving";
+        selected_pods = "Selected pods";
+        policy_types = "Policy types";
+        direction = "Direction";
+        allowed_peers = "Allowed peers";
+        any_peer = "all peers";
+        any_port = "all ports";
+        denied = "no peers: all traffic is denied";
+        all_pods = "all pods";
+        min_available = "Min available";
+        max_unavailable = "Max unavailable";
+        healthy_pods = "Healthy pods";
+        required_pods = "Required healthy pods";
+        expected_pods = "Expected pods";
+        allowed_disruptions = "Allowed disruptions";
+        unhealthy_eviction = "Eviction of unhealthy pods";
+        budget_without_pods = "selects no pods";
+        no_disruption = "no disruption allowed";
+        no_disruption_help = "Evictions of the selected pods fail. Wait until more pods are healthy, or change the budget.";
+        replicas = "Replicas";
+        scale_target = "Scale target";
+        current = "Current";
+        target = "Target";
+        minimum = "Minimum";
+        maximum = "Maximum";
+        last_scaling = "Last scaling";
+        metric = "Metric";
+        metrics = "Metrics";
+        cannot_scale = "cannot scale";
+        scaling_limited = "at the replica limit";
+        scales = "scaling";
+        volume = "Volume";
+        claim = "Claim";
+        requested = "Requested";
+        access_modes = "Access modes";
+        volume_mode = "Volume mode";
+        data_source = "Data source";
+        claim_lost = "The volume of the claim does not exist any more. Restore the data from a backup.";
+        claim_pending = "The claim waits for a volume. Check its events and its storage class.";
+        reclaim_policy = "Reclaim policy";
+        source = "Source";
+        volume_released = "The claim was deleted, and the volume still has its data. Delete the volume, or remove its claim reference to use the volume again.";
+        provisioner = "Provisioner";
+        default_class = "Default class";
+        binding_mode = "Volume binding";
+        expansion = "Volume expansion";
+        parameters = "Parameters";
+        mount_options = "Mount options";
+        aggregation = "Aggregation";
+        aggregates = "Aggregates roles with labels";
+        resources = "Resources";
+        api_groups = "API groups";
+        verbs = "Verbs";
+        names = "Names";
+        core_group = "core";
+        role = "Role";
+        subjects = "Subjects";
+        mounts_token = "Mounts a token into pods";
+        pull_secrets = "Image pull Secrets";
+        token_secrets = "Token Secrets";
+        holder = "Holder";
+        renewed = "Renewed";
+        acquired = "Acquired";
+        lease_duration = "Lease duration";
+        transitions = "Transitions";
+        objects = "Objects";
+        group = "Group";
+        scope = "Scope";
+        plural = "Plural";
+        singular = "Singular";
+        short_names = "Short names";
+        categories = "Categories";
+        version = "Version";
+        versions = "Versions";
+        served = "Served";
+        stored = "Stored";
+        deprecated = "Deprecated";
+        established = "established";
+        not_established = "not established";
+        listener = "Listener";
+        listeners = "Listeners";
+        routes = "Attached routes";
+        parent = "Parent";
+        parents = "Parents";
+        matches = "Matches";
+        filters = "Filters";
+        quotas = "Resource quotas";
+        limit_ranges = "Limit ranges";
+        resource = "Resource";
+        used = "Used";
+        limit = "Limit";
+        default_limit = "Default limit";
+        default_request = "Default request";
+        not_condition(condition: &str) = format!("not {condition}");
+        bytes(count: usize) = counted(count, "byte", "bytes");
+        more_rows(count: usize) = format!("{count} more rows not shown. The YAML tab shows the complete object.");
+        pods_with(terms: &str) = format!("pods with {terms}");
+        in_this_namespace(pods: &str) = format!("{pods} in this namespace");
+        in_all_namespaces(pods: &str) = format!("{pods} in all namespaces");
+        in_namespaces_with(pods: &str, terms: &str) = format!("{pods} in namespaces with {terms}");
+        except(range: &str, ranges: &str) = format!("{range} except {ranges}");
+        all_ports_of(protocol: &str) = format!("all {protocol} ports");
+        disruptions(count: i64) = format!("disruptions allowed: {count}");
+        metric_of(metric: &str, object: &str) = format!("{metric} of {object}");
+        average(value: &str) = format!("{value} on average");
+        weight(weight: &str) = format!("weight {weight}");
+        all_of(kind: &str) = format!("All objects of the kind {kind}");
+    }
+
+    /// The values of Secrets.
+    secrets: Secrets {
+        hidden = "hidden";
+        help = "Values are hidden. “Reveal” reads the Secret again, and the audit log records the read. The page removes the value after one minute.";
+        binary = "Binary data in Base64";
+        missing_key = "The Secret does not contain this key any more.";
+        reveal_values = "Reveal values";
+        hide_values = "Hide values";
+        values_hidden = "The values of the Secret are hidden. “Edit” reads and shows the values.";
+        values_shown = "The page shows the values of the Secret for one minute.";
+        no_keys = "The Secret has no keys.";
+        hidden_bytes(count: usize) = format!("hidden ({bytes})", bytes = counted(count, "byte", "bytes"));
+        reveal_key(key: &str) = format!("Reveal {key}");
+        hide_key(key: &str) = format!("Hide {key}");
+        value_of(key: &str) = format!("Value of {key}");
+    }
+
+    /// The section with related objects.
+    relations: Relations {
+        related = "Related objects";
+        object = "Object";
+        relation = "Relation";
+        none = "No related objects.";
+        checked = "The page does not update these objects automatically.";
+        owner = "owner of this object";
+        owned = "owned by this object";
+        mount = "mounted as a volume";
+        mounts = "mounts this object";
+        environment = "source of environment variables";
+        has_environment = "reads environment variables from this object";
+        pull_secret = "pull secret for images";
+        pulls = "pulls images with this Secret";
+        account = "service account of the pods";
+        runs_as = "runs as this service account";
+        node = "node of this pod";
+        runs_here = "runs on this node";
+        backend = "receives the requests";
+        routes_here = "sends requests to this Service";
+        certificate = "contains the certificate";
+        serves_certificate = "uses the certificate of this Secret";
+        class = "class of this object";
+        has_class = "has this class";
+        parent = "parent of this route";
+        attached = "attached to this object";
+        volume = "volume of this claim";
+        claims = "claims this volume";
+        claim = "claim of this volume";
+        provides = "provides this claim";
+        scale_target = "scaled by this autoscaler";
+        scales = "scales this object";
+        role = "granted role";
+        grants = "grants this role";
+        subject = "receives the role";
+        grants_to = "grants a role to this account";
+        service = "names the pods";
+        named_by = "names its pods with this Service";
+        selected = "selected by this object";
+        selects = "selects the pods";
+        forbidden_in(kind: &str, resource: &str, namespace: &str) = format!("{kind}: missing permission to list {resource} in namespace {namespace}. Ask an administrator for a role that allows it.");
+        forbidden(kind: &str, resource: &str) = format!("{kind}: missing permission to list {resource} in all namespaces. Ask an administrator for a role that allows it.");
+        failed(kind: &str, message: &str) = format!("{kind}: {message}");
+        incomplete(kind: &str, limit: usize) = format!("{kind}: only the first {limit} objects were checked.");
+    }
+
+    /// The field managers of an object.
+    ownership: Ownership {
+        show = "Show owners";
+        managers = "Field managers";
+        manager = "Manager";
+        operation = "Operation";
+        changed = "Last change";
+        subresource = "Subresource";
+        none = "The object has no field managers.";
+        owned(manager: &str, operation: &str) = format!("{manager} ({operation})");
+    }
+
     /// Validation errors that several forms use.
     forms: Forms {
         too_long(limit: usize, count: usize) = format!("At most {limit} characters. The text has {count}.");
@@ -1254,12 +1536,73 @@ catalogue! {
 
     /// The progress of actions on several objects.
     batch: Batch {
-        progress(done: usize, total: usize, failed: usize) = match failed {
-            0 => format!("{done} of {total} done"),
-            failed => format!("{done} of {total} done, {failed} failed"),
+        progress(done: usize, total: usize, failed: usize, cancelled: usize) = match (failed, cancelled) {
+            (0, 0) => format!("{done} of {total} done"),
+            (failed, 0) => format!("{done} of {total} done, {failed} failed"),
+            (0, cancelled) => format!("{done} of {total} done, {cancelled} cancelled"),
+            (failed, cancelled) => format!("{done} of {total} done, {failed} failed, {cancelled} cancelled"),
         };
         progress_label = "Progress";
-        retry = "Retry failed actions";
+        retry = "Retry remaining actions";
+    }
+
+    /// Actions on several Kubernetes objects.
+    bulk: Bulk {
+        title(verb: &str, count: usize, kind: &str) = format!("{verb} {count} {kind}");
+        verb(verb: &str, count: usize) = format!("{verb} ({count})");
+        select_matching(count: &str) = format!("Select all {count} matches");
+        select_first(limit: usize, count: &str) = format!("Select the first {limit} of {count} matches");
+        selecting = "Selecting…";
+        too_many(limit: usize) = format!("Select at most {limit} objects");
+        reading = "Reading the selected objects…";
+        not_available = "The object does not support this action in its current state.";
+        unchanged = "No change: the object already has this state.";
+        plan = "Planned requests";
+        plan_summary(sent: usize, all: usize) = format!("{sent} of {objects} will change.", objects = counted(all, "object", "objects"));
+        object = "Object";
+        request = "Request";
+        result = "Result";
+        waiting = "not started";
+        done = "done";
+        failed = "failed";
+        cancelled = "cancelled";
+        commands = "Commands";
+        set_labels = "Labels to set";
+        remove_labels = "Labels to remove";
+        remove_labels_help = "Keys, for example: env team";
+        cancel = "Cancel remaining";
+        finished(verb: &str, count: usize) = format!("{verb}: {objects} done.", objects = counted(count, "object", "objects"));
+        undone(count: usize) = format!("Restored the previous state of {objects}.", objects = counted(count, "object", "objects"));
+        cannot_undo(count: usize, message: &str) = format!("Cannot undo the change of {objects}: {message}", objects = counted(count, "object", "objects"));
+    }
+
+    /// The keys of lists.
+    keys: Keys {
+        title = "Keyboard shortcuts";
+        menu = "Keyboard shortcuts…";
+        scope = "The keys apply to lists of Kubernetes objects, unless a text field, a menu or a dialog has the focus.";
+        single = "Single-character keys";
+        single_help = "Turn them off if you use speech control or a screen reader with its own keys.";
+        keys = "Keys";
+        action = "Action";
+        space = "Space";
+        down = "Next row";
+        up = "Previous row";
+        first = "First row";
+        last = "Last row";
+        open = "Open the object";
+        filter = "Focus the filter";
+        select = "Select the row";
+        clear = "Clear the selection";
+        describe = "Open the overview";
+        yaml = "Open the YAML";
+        logs = "Open the logs";
+        shell = "Open a terminal";
+        edit = "Edit the YAML";
+        delete = "Delete the selected objects, or the object of the row";
+        restart = "Restart the selected workloads, or the workload of the row";
+        palette = "Open the command palette";
+        help = "Show all keys";
     }
 
     /// The page for unknown addresses.
@@ -1282,7 +1625,6 @@ catalogue! {
         bad_stream = "invalid stream";
         endless_line = "a line is too long";
         no_version = "a list without a resource version";
-        no_row = "an event without a row";
     }
 
     /// Formats of durations and ages.
@@ -1314,6 +1656,12 @@ catalogue! {
         minutes_rounded(count: f64) = format!("{count:.0} min");
         until(age: &str) = format!("in {age}");
         old(age: &str) = format!("{age} old");
+    }
+
+    /// Separators in numbers.
+    numbers: Numbers {
+        thousands = ",";
+        decimal = ".";
     }
 
     /// Names of states.
@@ -1591,6 +1939,250 @@ catalogue! {
         the_log = "the log";
         log = "Log";
         interruption_note = "The stream was interrupted. The log continues here.";
+        all_pods(count: usize) = format!("All pods ({count})");
+        all_containers = "All containers";
+        level = "Level";
+        level_all = "all";
+        level_info = "info and above";
+        level_warning = "warnings and errors";
+        level_error = "errors";
+        filter = "Filter (regular expression)";
+        bad_filter = "Not a regular expression";
+        hidden_lines(lines: usize) = format!("{} hidden by the filter", counted(lines, "line", "lines"));
+        too_many(limit: usize) = format!("This workload has more than {limit} containers. The log shows {limit} containers: select a container or a pod.");
+        of_source(source: &str, words: &str) = format!("{source}: {words}");
+    }
+
+    /// Terminals in containers and on nodes.
+    terminal: Terminal {
+        terminals = "Terminals";
+        terminal = "Terminal";
+        shell = "Shell (bash or sh)";
+        attach = "Attach to the first process";
+        custom = "Command";
+        program = "Program";
+        custom_help = "A shell runs the command: /bin/sh -c COMMAND.";
+        open = "Open terminal";
+        open_node = "Open node shell";
+        no_containers = "No running container";
+        no_containers_advice = "A terminal needs a running container. See the events of the pod.";
+        no_exec = "Requires the permission: create pods/exec in this namespace";
+        no_attach = "Requires the permission: create pods/attach in this namespace";
+        no_node_shell = "Requires the permissions: create pods and pods/attach in this namespace";
+        image = "Image";
+        image_help = "The image must contain /bin/sh.";
+        node_help = "Drover creates a pod with the node's network, processes and files (in /host). The pod is deleted when you close the terminal.";
+        starting(reason: &str) = format!("Starting the pod. {reason}");
+        not_started(reason: &str) = format!("The pod did not start: {reason}");
+        too_slow = "the container did not start within two minutes";
+        not_deleted(pod: &str, cause: &str) = format!("Cannot delete the pod {pod}: {cause} Delete it with kubectl.");
+        connecting = "Connecting";
+        connected = "Connected";
+        lost = "Connection lost. Reconnecting; the terminal continues.";
+        discarded = "The container did not read the input. Some input was discarded.";
+        replaced = "another window took over this terminal.";
+        gone = "the terminal no longer exists. The server restarted, or no browser was connected for two minutes.";
+        signed_out = "the session has ended. Sign in again.";
+        no_module = "the page could not load the terminal. Reload the page.";
+        ended(reason: &str) = format!("Closed: {reason}");
+        close(title: &str) = format!("Close terminal {title}");
+        minimize = "Minimize";
+        restore = "Show terminals";
+        larger_sign = "A+";
+        smaller_sign = "A−";
+        larger = "Larger text";
+        smaller = "Smaller text";
+        find = "Find in terminal";
+    }
+
+    /// Actions on Kubernetes objects.
+    actions: Actions {
+        menu = "Actions";
+        scale_menu = "Scale…";
+        restart_menu = "Restart…";
+        set_image_menu = "Change image…";
+        roll_back_menu = "Roll back…";
+        pause_menu = "Pause rollout…";
+        resume_menu = "Resume rollout…";
+        suspend_menu = "Suspend…";
+        unsuspend_menu = "Resume…";
+        trigger_menu = "Run now…";
+        evict_menu = "Evict…";
+        debug_menu = "Debug…";
+        cordon_menu = "Cordon…";
+        uncordon_menu = "Uncordon…";
+        drain_menu = "Drain…";
+        taints_menu = "Edit taints…";
+        labels_menu = "Edit labels…";
+        right(verb: &str, resource: &str) = format!("{verb} {resource}");
+        right_in(verb: &str, resource: &str, namespace: &str) = format!("{verb} {resource} in namespace {namespace}");
+        missing_right(right: &str) = format!("Requires the permission: {right}. An owner of the project or of the cluster can grant a role with this permission");
+        missing_cluster_right(right: &str) = format!("Requires the permission: {right}. An owner of the cluster can grant a role with this permission");
+        title(verb: &str, kind: &str, name: &str) = format!("{verb} {kind} {name}");
+        scale = "Scale";
+        replicas = "Replicas";
+        replicas_help(current: &str) = format!("Now {current}. 0 stops all pods.");
+        invalid_replicas = "Enter a whole number from 0.";
+        autoscaled(name: &str) = format!("The HorizontalPodAutoscaler {name} changes the number of replicas again.");
+        scaled(name: &str, replicas: u32) = format!("Scaled {name} to {replicas}.");
+        restart = "Restart";
+        restart_effect = "Kubernetes replaces the pods step by step, according to the update strategy.";
+        restarted(name: &str) = format!("Restarting {name}.");
+        set_image = "Change image";
+        container = "Container";
+        image = "Image";
+        image_help(current: &str) = format!("Now {current}");
+        set_image_done(container: &str, image: &str) = format!("Container {container} uses the image {image}.");
+        roll_back = "Roll back";
+        revision = "Revision";
+        revision_words(number: i64, images: &str, cause: Option<&str>) = match cause {
+            Some(cause) => format!("{number}: {cause} ({images})"),
+            None => format!("{number}: {images}"),
+        };
+        no_revisions = "The workload has no earlier revision.";
+        changes = "Changes";
+        no_changes = "The revision has the same pod template as the workload.";
+        rolled_back(name: &str, number: i64) = format!("Rolled back {name} to revision {number}.");
+        restored(name: &str) = format!("Restored {name}.");
+        pause = "Pause rollout";
+        pause_effect = "Changes of the pod template have no effect until the rollout is resumed. Running pods continue.";
+        paused(name: &str) = format!("Paused the rollout of {name}.");
+        resume = "Resume rollout";
+        resume_effect = "Kubernetes applies all changes of the pod template since the pause.";
+        resumed(name: &str) = format!("Resumed the rollout of {name}.");
+        suspend = "Suspend";
+        suspend_effect = "A suspended CronJob creates no Jobs. A suspended Job deletes its running pods and creates no pods.";
+        suspended(name: &str) = format!("Suspended {name}.");
+        unsuspend = "Resume";
+        unsuspend_effect = "The object creates Jobs or pods again.";
+        unsuspended(name: &str) = format!("Resumed {name}.");
+        trigger = "Run now";
+        trigger_effect = "Creates a Job from the template of the CronJob. The schedule does not change.";
+        job_name = "Name of the Job";
+        triggered(job: &str) = format!("Created the Job {job}.");
+        evict = "Evict";
+        evict_effect = "Kubernetes deletes the pod if its PodDisruptionBudgets allow the disruption. The controller of the pod creates a new pod.";
+        evict_blocked(budgets: &str) = format!("These PodDisruptionBudgets allow no disruption now: {budgets}");
+        evicted(name: &str) = format!("Evicted {name}.");
+        debug = "Add container";
+        debug_effect = "Adds an ephemeral container to the pod. Kubernetes cannot remove the container before the pod is deleted.";
+        debug_name = "Name of the new container";
+        debug_target = "Container whose processes are visible";
+        debug_no_target = "None";
+        debug_added(container: &str) = format!("Added the container {container}.");
+        cordon = "Cordon";
+        cordon_effect = "Kubernetes schedules no new pods on the node. Running pods stay.";
+        cordoned(name: &str) = format!("Cordoned {name}.");
+        uncordon = "Uncordon";
+        uncordon_effect = "Kubernetes schedules pods on the node again.";
+        uncordoned(name: &str) = format!("Uncordoned {name}.");
+        save_taints = "Save taints";
+        taints = "Taints";
+        taints_help = "One taint per line: key=value:effect. The effects are NoSchedule, PreferNoSchedule and NoExecute.";
+        taints_effect = "NoExecute evicts pods that do not tolerate the taint, regardless of PodDisruptionBudgets.";
+        invalid_taint(line: &str) = format!("Not a taint: {line}. Example: dedicated=database:NoSchedule");
+        duplicate_line(line: &str) = format!("Duplicate; remove this line: {line}");
+        taints_saved(name: &str) = format!("Changed the taints of {name}.");
+        save_labels = "Save labels";
+        labels_help = "One label per line: key=value. Selectors of Services and controllers use labels.";
+        invalid_label(line: &str) = format!("Not a label: {line}. Example: tier=web");
+        labels_saved(name: &str) = format!("Changed the labels of {name}.");
+        delete_effect = "This cannot be undone.";
+        delete_dangerous(kind: &str) = match kind {
+            "Namespace" => "Kubernetes deletes all objects in the namespace.".to_owned(),
+            "CustomResourceDefinition" => "Kubernetes deletes all objects of the kind, in all namespaces.".to_owned(),
+            "PersistentVolumeClaim" | "PersistentVolume" => "The data of the volume can be lost.".to_owned(),
+            "Node" => "Kubernetes deletes the pods of the node. The kubelet of a running machine can register the node again.".to_owned(),
+            "StatefulSet" => "The claims of the pods stay, unless the retention policy deletes the claims.".to_owned(),
+            _ => "Other objects can depend on this object.".to_owned(),
+        };
+        cascade = "Dependents";
+        cascade_background = "Delete in the background";
+        cascade_foreground = "Delete before the object";
+        cascade_orphan = "Keep";
+        deleting(kind: &str, name: &str) = format!("Deleting {kind} {name}.");
+        rejected_by_policy = "A quota or an admission policy of the cluster rejects the change. Change the values, or ask an owner of the cluster.";
+        conflict = "The object was changed at the same time. Check the current state, and try again.";
+        gone = "The object was deleted. Close the dialog and open the list.";
+        invalid = "Change the values, and try again.";
+        unknown_outcome = "The cluster can have applied the change. Check the object before you try again.";
+        later = "Try again later.";
+        undo = "Undo";
+        undone(name: &str) = format!("Restored the previous state of {name}.");
+        cannot_undo(reason: &str) = format!("Cannot undo the change: {reason}");
+    }
+
+    /// The drain of a node.
+    drain: Drain {
+        title(node: &str) = format!("Drain Node {node}");
+        effect = "Cordons the node and evicts its pods. The drain runs on this page: keep the page open.";
+        evicted = "Evicted: the controller creates a new pod on another node";
+        finished = "Finished: deleted";
+        empty_dir = "With an emptyDir volume: evicted, and the data is deleted";
+        unmanaged = "Without a controller: evicted, and no controller creates the pod again";
+        daemon_set = "Of a DaemonSet: stays on the node";
+        mirror = "Mirror pod: stays on the node";
+        budgets(names: &str) = format!("These PodDisruptionBudgets allow no disruption now: {names}. The drain retries until the budgets allow the eviction.");
+        budgets_of_pod(names: &str) = format!(" (PodDisruptionBudget {names})");
+        budgets_unknown(reason: &str) = format!("Cannot read the PodDisruptionBudgets: {reason}");
+        delete_empty_dir = "Delete the data of emptyDir volumes";
+        force = "Evict pods without a controller";
+        nothing = "No pods to evict.";
+        start = "Drain";
+        pause = "Pause";
+        resume = "Resume";
+        stop = "Cancel drain";
+        progress_label = "Drained pods";
+        progress(done: usize, count: usize) = format!("{done} of {pods}", pods = counted(count, "pod", "pods"));
+        waiting = "waiting";
+        blocked(reason: &str) = format!("blocked, retrying: {reason}");
+        terminating = "terminating";
+        gone = "gone";
+        failed(reason: &str) = format!("failed: {reason}");
+        timeout = "The pod did not leave the node in time. Check its finalizers and its PodDisruptionBudgets, and drain the node again.";
+        cancelled = "The drain was cancelled. The node stays cordoned.";
+        complete(node: &str) = format!("Drained {node}. The node stays cordoned.");
+        incomplete = "Some pods are still on the node. Check the errors, and drain the node again.";
+    }
+
+    /// The editor of manifests.
+    editor: Editor {
+        edit = "Edit";
+        label(name: &str) = format!("Manifest of {name}");
+        cannot_load = "Cannot load the editor. Reload the page.";
+        review = "Review changes";
+        review_title = "Changes after validation by the cluster";
+        no_changes = "The cluster would not change the object.";
+        back = "Back to the editor";
+        save = "Save";
+        cancel = "Cancel";
+        saved(name: &str) = format!("Saved {name}.");
+        merged = "The object was changed in the cluster. The editor contains the changes of the cluster and your changes. Review the changes again.";
+        conflicts(count: usize) = format!("The object was changed in the cluster, and {} with your changes. Choose the lines between the markers <<<<<<< and >>>>>>>, and remove the markers.", match count {
+            1 => "1 change conflicts".to_owned(),
+            count => format!("{count} changes conflict"),
+        });
+        unresolved = "The text contains conflict markers. Choose the lines between <<<<<<< and >>>>>>>, and remove the markers.";
+        keyboard = "Tab leaves the editor. Ctrl+Space completes fields. Ctrl+F opens the search.";
+    }
+
+    /// The creation of objects from manifests.
+    create: Create {
+        menu = "Create from YAML…";
+        title(cluster: &str) = format!("Create objects in {cluster}");
+        label = "Manifests";
+        help = "Separate objects with lines that contain ---. Objects without a namespace are created in the namespace default.";
+        create = "Create";
+        done(count: usize) = format!("Created {}.", counted(count, "object", "objects"));
+        invalid(number: usize, reason: &str) = format!("Document {number}: {reason}");
+        missing_field(number: usize, field: &str) = format!("Document {number}: the field {field} is missing.");
+        no_objects = "Enter the manifest of an object.";
+        not_served(kind: &str, version: &str) = format!("The cluster does not serve the kind {kind} in {version}.");
+        rejected = "The cluster rejects some objects. No object was created.";
+        partial = "The cluster created only some objects. Remove the created objects from the text, and try again.";
+        valid = "valid";
+        created = "created";
+        results = "Results";
     }
 
     /// Texts that name the permission that an action requires.

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use drover_ui_core::keys::ListKey;
 use leptos::html;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast as _;
-use web_sys::{Element, KeyboardEvent};
+
+use crate::keys::{SingleKeysOn, is_typed};
 
 /// Returns a unique element ID.
-pub(crate) fn unique(stem: &str) -> String {
+pub fn unique(stem: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{stem}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
@@ -228,8 +229,11 @@ pub fn SearchField(
 ) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
     if slash {
+        let single = SingleKeysOn::reader();
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
-            let focuses = event.key() == "/" && !is_typed(&event);
+            let has_modifier = event.ctrl_key() || event.meta_key() || event.alt_key();
+            let action = ListKey::of(&event.key(), has_modifier, single());
+            let focuses = action == Some(ListKey::Filter) && !is_typed(&event);
             if let Some(input) = input.get_untracked().filter(|_| focuses) {
                 event.prevent_default();
                 // The field can be disposed before the focus moves.
@@ -254,16 +258,6 @@ pub fn SearchField(
             />
         </div>
     }
-}
-
-/// Reports whether a key event belongs to a field or a dialog, or has a modifier key.
-fn is_typed(event: &KeyboardEvent) -> bool {
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
-        return true;
-    }
-    let target = event.target().and_then(|it| it.dyn_into::<Element>().ok());
-    let taken = "input, textarea, select, dialog, [contenteditable]";
-    target.is_some_and(|it| it.closest(taken).ok().flatten().is_some())
 }
 
 /// Shows a text field with suggestions. The value is applied when the text equals a suggestion, or

@@ -15,6 +15,7 @@ use leptos::prelude::*;
 use crate::clock::{Clock, in_full};
 use crate::command::{CliCommand, origin};
 use crate::screens::form::{Refusal, Sending};
+use crate::screens::head::PageHead;
 use crate::screens::title::title;
 use crate::session::Session;
 
@@ -38,7 +39,7 @@ pub(crate) fn Device() -> impl IntoView {
     let step = RwSignal::new(Step::Code);
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().device.title()}</h1></header>
+            <PageHead title=t().device.title()/>
             <div class="card narrow">
                 <p>{t().device.help()}</p>
                 <CodeForm step=step/>

@@ -12,6 +12,7 @@ use leptos::task::spawn_local;
 
 use crate::brand::Brand;
 use crate::command::CliCommand;
+use crate::screens::head::PageHead;
 use crate::screens::title::title;
 use crate::session::sign_out;
 use crate::session::{Session, SessionState};
@@ -64,7 +65,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
     }
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().frame.change_password()}</h1></header>
+            <PageHead title=t().frame.change_password()/>
             <div class="card narrow">
                 <p class="muted">
                     {t().password.effect()}

@@ -14,6 +14,7 @@ use crate::command::CliCommand;
 use crate::live::Clusters;
 use crate::screens::address;
 use crate::screens::form::{Refusal, Sending};
+use crate::screens::head::{Crumb, PageHead};
 use crate::screens::title::title;
 use crate::session::Session;
 use answer::Answer;
@@ -96,7 +97,8 @@ impl AccessCheck {
     }
 }
 
-fn path(question: &Question) -> String {
+/// Returns the URL path of an access check.
+pub(crate) fn path(question: &Question) -> String {
     let parts = [
         ("cluster", &question.cluster),
         ("verb", &question.verb),
@@ -134,7 +136,7 @@ pub(crate) fn Access() -> impl IntoView {
     let command = Signal::derive(move || asking.typed().command());
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().access.title()}</h1></header>
+            <PageHead crumbs=vec![Crumb::roles()] title=t().access.title()/>
             <div class="card"><Form asking=asking/></div>
             {move || asking.answer.get().map(|answer| view! { <Answer answer=answer/> })}
             <footer class="page-foot"><CliCommand line=command/></footer>

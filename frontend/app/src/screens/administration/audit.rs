@@ -21,11 +21,12 @@ use crate::clock::{Clock, in_full, now, sleep};
 use crate::command::CliCommand;
 use crate::screens::address;
 use crate::screens::form::Sending;
+use crate::screens::head::PageHead;
 use crate::screens::list::AdministratorsOnly;
 use crate::screens::title::title;
 use crate::session::Session;
 use columns::{AuditRow, BY_TIME, columns};
-use filters::{Filters, Typed};
+use filters::Filters;
 use record::{Opened, RecordDialog};
 
 const SCREEN: &str = "/audit";
@@ -38,7 +39,10 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy)]
 struct AuditSearch {
     session: Session,
-    typed: Typed,
+    /// The entered query.
+    typed: RwSignal<String>,
+    /// The error of the submitted query.
+    invalid: RwSignal<Option<String>>,
     /// The most recently submitted filter. The URL contains this filter.
     asked: RwSignal<Filter>,
     /// The submitted filter with absolute times. Requests for all pages of the result use this
@@ -53,27 +57,26 @@ impl AuditSearch {
     fn of_url() -> Self {
         let looking = Self {
             session: expect_context(),
-            typed: Typed::new(),
+            typed: RwSignal::new(String::new()),
+            invalid: RwSignal::new(None),
             asked: RwSignal::new(Filter::default()),
             fixed: RwSignal::new(Filter::default()),
             reading: RwSignal::new(None),
             sending: Sending::new(),
         };
         address::read(SCREEN, move |of| {
-            looking.typed.set(
-                &Filter {
-                    user: of("user"),
-                    cluster: of("cluster"),
-                    verb: of("verb"),
-                    outcome: of("outcome"),
-                    code: of("code"),
-                    path: of("path"),
-                    object: of("object"),
-                    since: of("since"),
-                    until: of("until"),
-                }
-                .or_changes(),
-            );
+            let filter = Filter {
+                user: of("user"),
+                cluster: of("cluster"),
+                verb: of("verb"),
+                outcome: of("outcome"),
+                code: of("code"),
+                path: of("path"),
+                object: of("object"),
+                since: of("since"),
+                until: of("until"),
+            };
+            looking.typed.set(filter.or_changes().text());
             looking.look();
         });
         address::keep(move || path(&looking.asked.get()));
@@ -81,17 +84,20 @@ impl AuditSearch {
         looking
     }
 
-    /// Starts a search with the entered filter. An invalid filter has no results.
+    /// Starts a search with the entered query. An invalid query has no results.
     fn look(self) {
-        let typed = untrack(move || self.typed.filter());
-        let ready = typed.is_ready();
         self.sending.stop();
         self.sending.forget();
         self.reading.set(None);
-        self.fixed.set(typed.at(now()));
-        self.asked.set(typed);
-        if ready {
-            self.read();
+        match self.typed.with_untracked(|text| Filter::read(text)) {
+            Ok(filter) => {
+                let filter = filter.or_any();
+                self.invalid.set(None);
+                self.fixed.set(filter.at(now()));
+                self.asked.set(filter);
+                self.read();
+            }
+            Err(error) => self.invalid.set(Some(error)),
         }
     }
 
@@ -170,7 +176,7 @@ fn Managed() -> impl IntoView {
     let command = Signal::derive(move || looking.asked.with(|filter| filter.command(clock.now())));
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().frame.audit()}</h1></header>
+            <PageHead title=t().frame.audit()/>
             <Filters looking=looking/>
             <List looking=looking/>
             <footer class="page-foot">
@@ -196,7 +202,7 @@ fn kept(reading: &AuditResults) -> String {
 enum ListState {
     Loading,
     Problem(String),
-    /// The filter is invalid, so the page sent no request.
+    /// The query is invalid, so the page sent no request.
     NotAsked,
     /// The user stopped the search.
     Stopped,
@@ -214,8 +220,8 @@ fn List(looking: AuditSearch) -> impl IntoView {
         .map(|field| looking.sending.of(field));
     let of_fields = of_fields.collect::<Vec<_>>();
     let wrong = Memo::new(move |_| {
-        let ready = looking.asked.with(Filter::is_ready);
-        !ready || of_fields.iter().any(|of| of.with(Option::is_some))
+        let invalid = looking.invalid.with(Option::is_some);
+        invalid || of_fields.iter().any(|of| of.with(Option::is_some))
     });
     let list_state = Memo::new(move |_| {
         let found = looking.reading.with(|it| {
@@ -270,7 +276,7 @@ fn List(looking: AuditSearch) -> impl IntoView {
                         advice=t().audit.no_match_yet_advice()/>
                 }.into_any(),
                 ListState::Rows => view! {
-                    <Table label=t().audit.table() columns=columns() rows=rows sorting=sorting/>
+                    <Table label=t().audit.table() columns=columns() rows=rows sorting=sorting tall=true/>
                 }.into_any(),
             }}
         </div>

@@ -88,7 +88,7 @@ pub(crate) fn Members(
     });
     view! {
         <Show when=seen>
-            <div class="page-head">
+            <div class="list-bar">
                 <ListFilter kind=MEMBERS contents=contents/>
                 <span class="muted">{move || contents.counted()}</span>
                 <span class="grow"></span>

@@ -20,6 +20,7 @@ use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
+use crate::screens::head::PageHead;
 use crate::screens::list::{ListState, NeedsRight, Refused};
 use crate::screens::title::title;
 use crate::session::Session;
@@ -89,10 +90,7 @@ fn Managed() -> impl IntoView {
     });
     view! {
         <div class="page">
-            <header class="page-head">
-                <h1>{t().frame.settings()}</h1>
-                <FreshnessMark freshness=freshness/>
-            </header>
+            <PageHead title=t().frame.settings()><FreshnessMark freshness=freshness/></PageHead>
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
             {move || match list_state.get() {
                 ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),

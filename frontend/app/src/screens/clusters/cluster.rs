@@ -2,6 +2,7 @@
 
 mod actions;
 mod annotate;
+mod create;
 mod endpoint;
 mod facts;
 mod frame;
@@ -10,61 +11,128 @@ mod nodes;
 
 use std::sync::Arc;
 
-use drover_api::rest::ClusterView;
+use drover_api::rest::{ClusterRights, ClusterView};
 use drover_ui_core::cluster::Health;
 use drover_ui_core::messages::t;
 use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_kit::button::Button;
+use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::menu::Item;
 use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
 use crate::command::CliCommand;
+use crate::screens::head::ActionsMenu;
+use crate::screens::labels::OneLabels;
 use actions::{DeleteCluster, Kubeconfig, RotateKeys};
-use annotate::Annotate;
+use annotate::DescriptionDialog;
+use create::CreateObjects;
 use endpoint::Endpoint;
 use facts::{Components, Conditions, Overview, Resources, Switches};
-pub(crate) use frame::{ClusterFrame, CurrentCluster};
+pub(crate) use frame::{ClusterFrame, ClusterHead, ClusterScreen, CurrentCluster};
 pub(crate) use members::ClusterMembers;
 use nodes::Nodes;
 
 /// Shows the overview of a cluster.
 #[component]
 pub(crate) fn ClusterPage() -> impl IntoView {
-    view! { <ClusterFrame actions=|| view! { <Actions/> }><Facts/></ClusterFrame> }
+    view! {
+        <ClusterFrame>
+            <ClusterHead screen=ClusterScreen::Overview actions=|| view! { <Actions/> }/>
+            <Facts/>
+        </ClusterFrame>
+    }
+}
+
+/// The dialogs of the cluster's actions; true while a dialog is open.
+#[derive(Clone, Copy)]
+struct Dialogs {
+    create: RwSignal<bool>,
+    labels: RwSignal<bool>,
+    description: RwSignal<bool>,
+    kubeconfig: RwSignal<bool>,
+    rotate_keys: RwSignal<bool>,
+    delete: RwSignal<bool>,
+}
+
+impl Dialogs {
+    fn new() -> Self {
+        let closed = || RwSignal::new(false);
+        Self {
+            create: closed(),
+            labels: closed(),
+            description: closed(),
+            kubeconfig: closed(),
+            rotate_keys: closed(),
+            delete: closed(),
+        }
+    }
+
+    /// Returns the items of the menu.
+    fn items(self, rights: &ClusterRights, waits: bool) -> Vec<Item> {
+        let (words, labels) = (&t().cluster, t().cluster_labels.labels());
+        let change = RequiredRight::ChangeClusters.unless(rights.may_change);
+        let item = |icon, words: &str, open: RwSignal<bool>| {
+            Item::action(icon, words, move || open.set(true))
+        };
+        let mut items = vec![
+            item(Icon::Tag, labels, self.labels).missing(change.clone()),
+            item(Icon::Lines, words.edit_description(), self.description).missing(change.clone()),
+            item(Icon::Clock, words.rotate_keys_menu(), self.rotate_keys).missing(change),
+            item(Icon::Trash, t().buttons.delete_menu(), self.delete)
+                .missing(RequiredRight::DeleteCluster.unless(rights.may_delete))
+                .danger(),
+        ];
+        // A cluster that waits for its agent accepts no objects.
+        if waits {
+            items.insert(0, item(Icon::Key, words.kubeconfig(), self.kubeconfig));
+        } else {
+            items.insert(0, item(Icon::Plus, t().create.menu(), self.create));
+        }
+        items
+    }
 }
 
 #[component]
 fn Actions() -> impl IntoView {
-    let in_sight = expect_context::<CurrentCluster>();
-    let (name, cluster) = (in_sight.name, in_sight.cluster);
+    let CurrentCluster {
+        name,
+        cluster,
+        state,
+        ..
+    } = expect_context();
+    let dialogs = Dialogs::new();
     let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));
-    let import = move || {
-        let waits = in_sight.state.with(|state| state.health == Health::Waiting);
-        let path = format!("/import?cluster={}", segment(&name.get()));
-        let may = rights.with(|rights| rights.may_import);
-        waits.then(|| {
-            if may {
-                return view! { <a class="button primary" href=path>{t().cluster.show_import()}</a> }
-                    .into_any();
-            }
-            let missing = RequiredRight::ImportCluster.unless(false);
-            view! { <Button missing=missing>{t().cluster.show_import()}</Button> }.into_any()
-        })
+    let waits = Memo::new(move |_| state.with(|state| state.health == Health::Waiting));
+    let main = move || {
+        if !waits.get() {
+            let open = move |()| dialogs.kubeconfig.set(true);
+            return view! { <Button weight=Weight::Primary icon=Icon::Key on_press=open>{t().cluster.kubeconfig()}</Button> }
+                .into_any();
+        }
+        if rights.with(|rights| rights.may_import) {
+            let path = format!("/import?cluster={}", segment(&name.get()));
+            return view! { <a class="button primary" href=path>{t().cluster.show_import()}</a> }
+                .into_any();
+        }
+        let missing = RequiredRight::ImportCluster.unless(false);
+        view! { <Button missing=missing>{t().cluster.show_import()}</Button> }.into_any()
     };
-    let change = Signal::derive(move || {
-        RequiredRight::ChangeClusters.unless(rights.with(|it| it.may_change))
-    });
-    let delete = Signal::derive(move || {
-        RequiredRight::DeleteCluster.unless(rights.with(|it| it.may_delete))
-    });
+    let menu = move || {
+        let items = rights.with(|rights| dialogs.items(rights, waits.get()));
+        view! { <ActionsMenu of=name.get() items=items/> }
+    };
     view! {
-        {import}
-        <Annotate cluster=cluster missing=change/>
-        <Kubeconfig name=name cluster=cluster/>
-        <RotateKeys name=name missing=change/>
-        <DeleteCluster name=name missing=delete/>
+        {main}
+        {menu}
+        <CreateObjects name=name open=dialogs.create/>
+        <OneLabels open=dialogs.labels cluster=cluster/>
+        <DescriptionDialog open=dialogs.description cluster=cluster/>
+        <Kubeconfig name=name cluster=cluster open=dialogs.kubeconfig/>
+        <RotateKeys name=name open=dialogs.rotate_keys/>
+        <DeleteCluster name=name open=dialogs.delete/>
     }
 }
 

@@ -1,13 +1,15 @@
 //! The list of clusters, failing clusters first.
 
 mod columns;
+mod summary;
 
 use std::sync::Arc;
 
+use drover_rows::Query;
 use drover_ui_core::cluster::Health;
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::rights::RequiredRight;
-use drover_ui_core::search::Query;
+use drover_ui_core::search::SearchedCluster;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
@@ -25,6 +27,7 @@ use crate::screens::list::{
 use crate::screens::title::title;
 use crate::session::Session;
 use columns::{BY_DEFAULT, ClusterRow, columns};
+use summary::Summary;
 
 /// Returns the badge color for a cluster state.
 pub(crate) const fn tone(health: Health) -> Tone {
@@ -70,6 +73,7 @@ pub(crate) fn Home() -> impl IntoView {
     };
     view! {
         <ListScreen kind=CLUSTERS contents=contents command="drover cluster list" action=import empty=NoClusters selection=selection>
+            <Summary/>
             <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=chosen/>
             {selection.map(|selection| view! { <Chosen rows=rows shown=shown selection=selection/> })}
         </ListScreen>
@@ -86,7 +90,10 @@ fn contents(view: View, chosen: RwSignal<Option<Health>>) -> Contents<ClusterRow
         let (query, health) = (Query::read(&typed), chosen.get());
         move |row: &ClusterRow| {
             health.is_none_or(|health| row.state.health == health)
-                && query.passes(&(&*row.cluster, &row.state))
+                && query.passes(&SearchedCluster {
+                    cluster: &row.cluster,
+                    state: &row.state,
+                })
         }
     };
     Contents::new(clusters, view, columns(), rows, passing)
@@ -122,7 +129,7 @@ fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
     Signal::derive(move || {
         let of = |key: Health| Count {
             key,
-            words: key.label(),
+            words: t().cluster_states.health(key),
             tone: Some(tone(key)),
             count: rows.with(|rows| rows.iter().filter(|row| row.state.health == key).count()),
         };

@@ -25,6 +25,7 @@ use crate::command::CliCommand;
 use crate::file::save;
 use crate::live::Clusters;
 use crate::screens::address::in_place;
+use crate::screens::head::{Crumb, PageHead};
 use crate::session::Session;
 use drover_ui_core::cluster::screen as cluster_screen;
 
@@ -60,7 +61,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     }
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().home.import()}</h1></header>
+            <PageHead crumbs=vec![Crumb::clusters()] title=t().home.import()/>
             {move || problem.get().map(|it| view! { <Banner mood=BannerKind::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),

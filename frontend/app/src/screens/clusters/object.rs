@@ -1,17 +1,24 @@
 //! The page of a Kubernetes object: overview, events, manifest and logs.
 
+mod actions;
 mod crash;
 mod events;
+mod facts;
 mod logs;
 mod manifest;
 mod overview;
+mod permission;
 mod related;
+mod relations;
+mod secret;
+mod terminal;
 mod words;
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
+use drover_ui_core::object::secret::RedactedSecrets;
 use drover_ui_core::object::{Object, Overview};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
@@ -28,12 +35,16 @@ use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 use crate::clock::{now, time_of_day};
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
-use crate::screens::cluster::{ClusterFrame, CurrentCluster};
-use crate::screens::kinds::tone_of;
+use crate::screens::cluster::{ClusterFrame, ClusterHead, ClusterScreen, CurrentCluster};
+use crate::screens::head::Crumb;
+use crate::screens::kinds::{NoDiscovery, tone_of};
+use crate::served_kinds::{KindOfUrl, ServedKinds};
+use actions::ObjectActions;
 use events::Events;
 use logs::Logs;
 use manifest::ManifestTab;
 use overview::OverviewTab;
+use terminal::TerminalTab;
 use words::{Age, AgeForm, Refused};
 
 /// Shows the page of an object.
@@ -41,8 +52,12 @@ use words::{Age, AgeForm, Refused};
 pub(crate) fn ObjectPage() -> impl IntoView {
     let params = use_params_map();
     let of = move |name: &str| params.with(|params| params.get(name).unwrap_or_default());
+    let served = expect_context::<ServedKinds>();
+    let kind = Memo::new(move |_| served.of_url(&of("kind")));
     let place = Memo::new(move |_| {
-        let kind = Kind::of_plural(&of("kind"))?;
+        let KindOfUrl::Known(kind) = kind.get() else {
+            return None;
+        };
         let namespace = of("namespace");
         Some(KubectlObject {
             cluster: of("cluster"),
@@ -51,12 +66,17 @@ pub(crate) fn ObjectPage() -> impl IntoView {
             name: of("name"),
         })
     });
-    let screen = Signal::derive(move || Some(of("name")));
+    let screen = Signal::derive(move || ClusterScreen::Of(of("name")));
     view! {
-        <ClusterFrame screen=screen>
-            {move || match place.get() {
-                Some(named) => view! { <Whole named=named/> }.into_any(),
-                None => view! { <NoKind kind=of("kind")/> }.into_any(),
+        <ClusterFrame>
+            {move || {
+                let reason = match (place.get(), kind.get()) {
+                    (Some(named), _) => return view! { <Whole named=named/> }.into_any(),
+                    (None, KindOfUrl::Failed) => view! { <NoDiscovery/> }.into_any(),
+                    (None, KindOfUrl::Unknown) => view! { <Skeleton lines=8/> }.into_any(),
+                    (None, _) => view! { <NoKind kind=of("kind")/> }.into_any(),
+                };
+                view! { <ClusterHead screen=screen/>{reason} }.into_any()
             }}
         </ClusterFrame>
     }
@@ -92,7 +112,10 @@ impl LiveObject {
             .list_path(&named.cluster, named.namespace.as_deref());
         let field = segment(&format!("metadata.name={}", named.name));
         let source = Source::objects(list).choosing(&format!("fieldSelector={field}"));
-        let followed = Store::begin::<Objects>(source);
+        let followed = match named.kind {
+            Kind::SECRETS => Store::begin::<RedactedSecrets>(source),
+            _ => Store::begin::<Objects>(source),
+        };
         let present = Memo::new(move |_| Some(followed.items()?.first().cloned()));
         let object = Memo::new(move |last: Option<&Option<Object>>| {
             present.get().flatten().or_else(|| last.cloned().flatten())
@@ -148,14 +171,27 @@ fn Whole(named: KubectlObject) -> impl IntoView {
             (false, false, _) => PageState::Loading,
         }
     });
-    move || match list_state.get() {
-        PageState::Loading => view! { <Skeleton lines=8/> }.into_any(),
-        PageState::Problem(problem) => {
-            let of = shown.named.with_value(|named| named.kind.heading);
-            view! { <Refused problem=problem of=of/> }.into_any()
-        }
-        PageState::Missing => view! { <Missing named=shown.named.get_value()/> }.into_any(),
-        PageState::There => view! { <There shown=shown/> }.into_any(),
+    move || {
+        let reason = match list_state.get() {
+            PageState::Loading => view! { <Skeleton lines=8/> }.into_any(),
+            PageState::Problem(problem) => {
+                let of = shown.named.with_value(|named| named.kind.heading);
+                view! { <Refused problem=problem of=of/> }.into_any()
+            }
+            PageState::Missing => view! { <Missing named=shown.named.get_value()/> }.into_any(),
+            PageState::There => return view! { <There shown=shown/> }.into_any(),
+        };
+        let screen = shown.named.with_value(screen_of);
+        view! { <ClusterHead screen=screen/>{reason} }.into_any()
+    }
+}
+
+/// Returns the screen of an object below the list of its kind.
+fn screen_of(named: &KubectlObject) -> ClusterScreen {
+    let kind = named.kind;
+    ClusterScreen::ObjectOf {
+        list: Crumb::new(kind.heading, kind.list_screen(&named.cluster)),
+        name: named.name.clone(),
     }
 }
 
@@ -187,25 +223,23 @@ fn There(shown: LiveObject) -> impl IntoView {
     });
     let object_state = Memo::new(move |_| overview.with(|it| it.object_state.clone()));
     let reason = move || {
-        object_state
-            .get()
-            .why
-            .map(|reason| view! { <p class="object-message">{reason}</p> })
+        let reason = object_state.get().and_then(|state| state.why);
+        reason.map(|reason| view! { <p class="object-message">{reason}</p> })
+    };
+    let badge = move || {
+        let state = object_state.get();
+        state.map(|state| view! { <Badge tone=tone_of(state.severity) words=state.words/> })
     };
     let created = Memo::new(move |_| object.with(Object::created));
     let place = match &named.namespace {
         Some(namespace) => t().object.in_namespace(kind.name, namespace),
         None => kind.name.to_owned(),
     };
+    let screen = screen_of(&named);
+    let actions = move || view! { <ObjectActions named=shown.named object=object/> };
     view! {
-        <header class="object-head">
-            <h2>{named.name}</h2>
-            <Badge
-                tone=Signal::derive(move || tone_of(object_state.get().severity))
-                words=Signal::derive(move || object_state.get().words)
-            />
-            <span class="muted">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
-        </header>
+        <ClusterHead screen=screen badge=badge actions=actions/>
+        <p class="muted">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</p>
         {reason}
         <Gone shown=shown/>
         <StaleBanner
@@ -237,8 +271,21 @@ fn Gone(shown: LiveObject) -> impl IntoView {
 }
 
 /// Reports whether objects of the kind have logs.
-fn has_logs(kind: Kind) -> bool {
-    !matches!(kind.name, "Node" | "CronJob")
+pub(crate) fn has_logs(kind: Kind) -> bool {
+    [
+        Kind::PODS,
+        Kind::DEPLOYMENTS,
+        Kind::STATEFUL_SETS,
+        Kind::DAEMON_SETS,
+        Kind::REPLICA_SETS,
+        Kind::JOBS,
+    ]
+    .contains(&kind)
+}
+
+/// Reports whether the page of an object has a terminal.
+pub(crate) fn has_terminal(kind: Kind) -> bool {
+    kind == Kind::PODS || kind == Kind::NODES
 }
 
 /// Returns the tabs for a kind.
@@ -248,10 +295,13 @@ fn tabs(kind: Kind) -> Vec<Tab> {
         ("events", t().object.events()),
         ("yaml", t().roles.yaml()),
         ("logs", t().settings.logs()),
+        ("terminal", t().terminal.terminal()),
     ];
-    let tabs = all
-        .into_iter()
-        .filter(|(key, _)| *key != "logs" || has_logs(kind));
+    let tabs = all.into_iter().filter(|(key, _)| match *key {
+        "logs" => has_logs(kind),
+        "terminal" => has_terminal(kind),
+        _ => true,
+    });
     tabs.map(|(key, words)| Tab {
         key: key.to_owned(),
         words: words.to_owned(),
@@ -298,6 +348,7 @@ fn Parts(shown: LiveObject, object: Signal<Object>, overview: Memo<Overview>) ->
                         "events" => view! { <Events named=named object=object/> }.into_any(),
                         "yaml" => view! { <ManifestTab named=named object=object/> }.into_any(),
                         "logs" => view! { <Logs named=named object=object gone=gone/> }.into_any(),
+                        "terminal" => view! { <TerminalTab named=named object=object/> }.into_any(),
                         _ => view! { <OverviewTab named=named object=object overview=overview/> }.into_any(),
                     }
                 }}

@@ -1,11 +1,12 @@
 //! The tab with buttons, fields, dialogs, menus and toasts.
 
 use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::choice::options;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::{Checkbox, SearchField, Select, SuggestField, TextField};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::menu::{Item, Menu};
-use drover_ui_kit::theme::{Theme, ThemeChoice};
+use drover_ui_kit::menu::Menu;
+use drover_ui_kit::theme::Theme;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -71,22 +72,15 @@ fn Fields() -> impl IntoView {
 
 #[component]
 fn Overlays() -> impl IntoView {
-    let (toasts, themes) = (expect_context::<Toasts>(), expect_context::<ThemeChoice>());
+    let toasts = expect_context::<Toasts>();
+    let themes = options::<Theme>().collect();
     let open = RwSignal::new(false);
-    let items = Theme::ALL.into_iter().map(|theme| Item {
-        icon: theme.icon(),
-        words: theme.words().to_owned(),
-        checked: Some(Signal::derive(move || themes.current() == theme)),
-        on_choose: Callback::new(move |()| themes.choose(theme)),
-        weight: Weight::Plain,
-        missing: None,
-    });
     view! {
         <section class="card">
             <h2>"Dialog, menu, toasts"</h2>
             <div class="row">
                 <Button on_press=move |()| open.set(true)>"Open dialog"</Button>
-                <Menu label="Theme" items=items.collect()>"Theme"</Menu>
+                <Menu label="Theme" items=themes>"Theme"</Menu>
                 <Button on_press=move |()| toasts.say("The token is revoked.")>"Show message"</Button>
                 <Button on_press=move |()| toasts.warn("The server did not respond in time.")>"Show warning"</Button>
             </div>

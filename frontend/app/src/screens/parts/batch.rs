@@ -2,7 +2,7 @@
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
-use drover_ui_core::progress::Progress;
+use drover_ui_core::progress::{Outcome, Progress};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{Banner, BannerKind};
 use futures::StreamExt as _;
@@ -10,12 +10,14 @@ use futures::stream::iter;
 use leptos::prelude::*;
 
 /// The maximum number of concurrent requests. The limit leaves capacity for other clients.
-const CONCURRENCY: usize = 8;
+pub(crate) const CONCURRENCY: usize = 6;
 
 /// The state of an action on several objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     progress: RwSignal<Option<Progress>>,
+    /// True if the remaining objects are omitted.
+    cancelled: RwSignal<bool>,
 }
 
 impl Batch {
@@ -23,6 +25,7 @@ impl Batch {
     pub(crate) fn new() -> Self {
         Self {
             progress: RwSignal::new(None),
+            cancelled: RwSignal::new(false),
         }
     }
 
@@ -42,13 +45,27 @@ impl Batch {
         self.progress.with(Option::is_some)
     }
 
-    /// Reports whether the next run must include the object: the action has not started or has
-    /// failed for the object.
+    /// Reports whether the next run must include the object: the action has not started, has failed
+    /// or was cancelled for the object.
     pub(crate) fn wants(self, name: &str) -> bool {
         self.progress.with_untracked(|progress| match progress {
             None => true,
-            Some(progress) => progress.failures().iter().any(|it| it.name == name),
+            Some(progress) => {
+                let outcome = progress.outcome(name);
+                matches!(outcome, Some(Outcome::Failed | Outcome::Cancelled))
+            }
         })
+    }
+
+    /// Returns the result for an object; `None` before the result.
+    pub(crate) fn outcome(self, name: &str) -> Option<Outcome> {
+        self.progress
+            .with(|progress| progress.as_ref()?.outcome(name))
+    }
+
+    /// Omits the objects for which the action has not started. Pending requests continue.
+    pub(crate) fn cancel(self) {
+        self.cancelled.set(true);
     }
 
     /// Runs the action for all objects. Returns true if the action succeeded for all objects.
@@ -58,32 +75,44 @@ impl Batch {
         name: impl Fn(&T) -> String,
         action: impl AsyncFn(T) -> Result<(), Problem>,
     ) -> bool {
-        let _ = self.progress.try_set(Some(Progress::of(things.len())));
+        let _ = self.cancelled.try_set(false);
+        let _ = self.progress.try_update(|progress| {
+            let retried = progress.take().map(Progress::retried);
+            *progress = Some(retried.unwrap_or_else(|| Progress::of(things.len())));
+        });
         let one = async |thing: T| {
             let name = name(&thing);
-            (name, action(thing).await)
+            if self.cancelled.try_get_untracked() == Some(true) {
+                return (name, None);
+            }
+            (name, Some(action(thing).await))
         };
         let mut results = iter(things).map(one).buffer_unordered(CONCURRENCY);
         let mut good = true;
         while let Some((name, result)) = results.next().await {
-            good &= result.is_ok();
+            good &= matches!(result, Some(Ok(())));
             // The screen can be disposed during the action. The action continues.
-            let _ = self.progress.try_update(|progress| {
-                if let Some(progress) = progress {
-                    progress.note(&name, result.map_err(|problem| problem.message));
-                }
-            });
+            let _ = self
+                .progress
+                .try_update(|progress| match (progress, result) {
+                    (Some(progress), Some(result)) => {
+                        progress.note(&name, result.map_err(|problem| problem.message));
+                    }
+                    (Some(progress), None) => progress.cancel(&name),
+                    (None, _) => {}
+                });
         }
         good
     }
 }
 
-/// Shows the progress and the failures of the action.
+/// Shows the progress and the failures of the action, and a button that runs the action again for
+/// the remaining objects.
 #[component]
 pub(crate) fn BatchProgress(
     /// The state of the action.
     batch: Batch,
-    /// Runs the action again for the failed objects.
+    /// Runs the action again for the failed and cancelled objects.
     #[prop(into)]
     on_retry: Callback<()>,
 ) -> impl IntoView {
@@ -107,6 +136,11 @@ pub(crate) fn BatchProgress(
             .unwrap_or_default()
     };
     let failed = Memo::new(move |_| failures());
+    let has_rest = Memo::new(move |_| {
+        batch
+            .progress
+            .with(|it| it.as_ref().is_some_and(Progress::has_rest))
+    });
     let list = move || {
         let rows = failed.get().into_iter().map(|failure| {
             view! { <li><b>{failure.name}</b>" "{failure.why}</li> }
@@ -118,12 +152,12 @@ pub(crate) fn BatchProgress(
             <div class="stack" aria-live="polite">
                 <div class="meter-row batch"><span>{words}</span><progress max="1" prop:value=part aria-label=t().batch.progress_label()></progress></div>
                 <Show when=move || failed.with(|it| !it.is_empty())>
-                    <Banner mood=BannerKind::Error>
-                        <ul class="failures">{list}</ul>
-                        <Show when=move || !batch.is_running()>
-                            <Button on_press=move |()| on_retry.run(())>{t().batch.retry()}</Button>
-                        </Show>
-                    </Banner>
+                    <Banner mood=BannerKind::Error><ul class="failures">{list}</ul></Banner>
+                </Show>
+                <Show when=move || has_rest.get() && !batch.is_running()>
+                    <span class="row">
+                        <Button on_press=move |()| on_retry.run(())>{t().batch.retry()}</Button>
+                    </span>
                 </Show>
             </div>
         </Show>

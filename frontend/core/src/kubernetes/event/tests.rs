@@ -1,8 +1,7 @@
-//! Tests of parsing, grouping and filtering Kubernetes events.
+//! Tests of parsing and grouping Kubernetes events.
 
 use super::*;
 use crate::feed::{Feed, NextRequest};
-use crate::search::Query;
 
 fn event(name: &str, about: &str, second: i64, kind: &str) -> serde_json::Value {
     let at = Timestamp::from_second(second).unwrap().to_string();
@@ -53,23 +52,6 @@ fn time_and_count_of_an_event_are_read_from_its_series() {
 }
 
 #[test]
-fn event_filter_matches_text_and_properties() {
-    let event = of(event("1", "web-0", 10, "Warning"));
-    for (text, found) in [
-        ("web back-off", true),
-        ("type:warning", true),
-        ("type:normal", false),
-        ("-type:normal kind:pod", true),
-        ("reason:backoff", true),
-        ("kubelet", true),
-        ("app=web", false),
-        ("image:7", false),
-    ] {
-        assert_eq!(Query::read(text).passes(&*event), found, "{text}");
-    }
-}
-
-#[test]
 fn event_feed_keeps_the_newest_events_up_to_the_limit() {
     let mut feed: Feed<Arc<Event>, Newest> = Feed::default();
     let all: Vec<_> = (0..5_000_i32)
@@ -78,7 +60,6 @@ fn event_feed_keeps_the_newest_events_up_to_the_limit() {
     let list = serde_json::json!({"metadata": {"resourceVersion": "9"}, "items": all});
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
     assert_eq!(feed.ask(), NextRequest::Watch("9".to_owned()));
-    assert!(feed.progress().cut);
     let kept: Vec<Arc<Event>> = feed.items().cloned().collect();
     assert!(
         (MAX_EVENTS..=MAX_EVENTS + MAX_EVENTS / 4).contains(&kept.len()),
@@ -89,4 +70,60 @@ fn event_feed_keeps_the_newest_events_up_to_the_limit() {
     assert_eq!(groups[0].events.len(), MAX_EVENTS);
     assert_eq!(groups[0].events[0].last.as_second(), 4_999);
     assert_eq!(groups[0].events[MAX_EVENTS - 1].last.as_second(), 3_000);
+}
+
+#[test]
+fn row_of_the_row_service_is_an_event() {
+    let columns: drover_rows::Columns = [
+        "Last Seen",
+        "Type",
+        "Reason",
+        "Object",
+        "Source",
+        "Message",
+        "First Seen",
+        "Count",
+    ]
+    .map(|name| drover_rows::Column::new(name.to_owned(), "string", String::new(), false))
+    .into();
+    let content = |object: &str| drover_rows::row::RowContent {
+        namespace: "default".to_owned(),
+        name: "a.1".to_owned(),
+        cells: [
+            "2026-01-01T00:00:09Z",
+            "Warning",
+            "BackOff",
+            object,
+            "kubelet",
+            "no",
+            "5s",
+            "7",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..Default::default()
+    };
+    let event = |object: &str| {
+        let observed = "2026-01-01T00:00:10Z".parse().unwrap();
+        let columns = Arc::clone(&columns);
+        Event::of_row(&Row::new(
+            "berlin".into(),
+            columns,
+            content(object),
+            observed,
+        ))
+    };
+    let pod = event("Pod/web");
+    assert_eq!(
+        (pod.warning, pod.count, pod.about.kind.as_str()),
+        (true, 7, "Pod")
+    );
+    assert_eq!(pod.about.namespace.as_deref(), Some("default"));
+    assert_eq!(pod.last.to_string(), "2026-01-01T00:00:09Z");
+    assert_eq!(pod.first.to_string(), "2026-01-01T00:00:05Z");
+    let node = event("Node/worker");
+    assert_eq!(
+        (node.about.namespace, node.about.name.as_str()),
+        (None, "worker")
+    );
 }

@@ -1,12 +1,8 @@
 //! Tests of the state machine of a list and its watch.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::*;
-use crate::row::Row;
-use crate::severity::Severity;
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct Thing {
@@ -100,12 +96,9 @@ fn first_pages_are_shown_before_the_list_is_complete() {
     let mut feed: Feed<Thing> = Feed::default();
     feed.replace(&page(&["a", "b"], Some(("next", 1)))).unwrap();
     assert_eq!(colors(&feed).len(), 2);
-    let progress = feed.progress();
-    assert_eq!((progress.read, progress.about), (Some(2), Some(3)));
     assert_eq!(feed.ask(), NextRequest::More("next".to_owned()));
     feed.replace(&page(&["c"], None)).unwrap();
     assert_eq!(colors(&feed).len(), 3);
-    assert_eq!(feed.progress(), Progress::default());
     assert_eq!(feed.ask(), NextRequest::Watch("5".to_owned()));
 }
 
@@ -136,85 +129,9 @@ fn list_response_without_a_resource_version_returns_an_error() {
     assert_eq!(feed.ask(), NextRequest::List);
 }
 
-fn table(columns: &Value, rows: &[(&str, &str)], version: &str) -> Value {
-    let rows: Vec<Value> = rows
-        .iter()
-        .map(|(name, status)| {
-            let meta = serde_json::json!({
-                "name": name, "namespace": "shop", "resourceVersion": version,
-                "creationTimestamp": "2026-11-21T08:00:00Z", "labels": {"app": "web"},
-                "managedFields": [{"manager": "kubelet", "fieldsV1": {"f:status": {}}}],
-            });
-            serde_json::json!({"cells": [name, status, 3, null], "object": {"metadata": meta}})
-        })
-        .collect();
-    serde_json::json!({
-        "kind": "Table", "metadata": {"resourceVersion": version},
-        "columnDefinitions": columns, "rows": rows,
-    })
-}
-
-fn columns() -> Value {
-    let column = |name: &str, kind: &str, priority: u32| serde_json::json!({"name": name, "type": kind, "format": "", "description": "", "priority": priority});
-    [
-        column("Name", "string", 0),
-        column("Status", "string", 0),
-        column("Count", "integer", 0),
-        column("Node", "string", 1),
-    ]
-    .into_iter()
-    .collect()
-}
-
-#[test]
-fn watch_events_update_the_rows_of_a_table() {
-    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
-    let list = table(&columns(), &[("a", "Running"), ("b", "Pending")], "5");
-    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
-    let change = table(&Value::Null, &[("a", "Error")], "6");
-    assert_eq!(feed.take(&event("MODIFIED", &change)), Ok(true));
-    let again = table(&columns(), &[("b", "Pending")], "7");
-    assert_eq!(feed.take(&event("DELETED", &again)), Ok(true));
-    let row = feed.items().next().unwrap();
-    assert_eq!((row.name.as_str(), row.severity), ("a", Severity::Failing));
-    assert_eq!(row.cells, ["a", "Error", "3", ""]);
-    assert_eq!(row.labels, [("app".to_owned(), "web".to_owned())]);
-    assert!(row.columns[3].wide && !row.columns[0].wide);
-    assert_eq!(feed.ask(), NextRequest::Watch("7".to_owned()));
-}
-
-#[test]
-fn repeated_column_definitions_share_one_allocation() {
-    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
-    let list = table(&columns(), &[("a", "Running")], "5");
-    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
-    let change = table(&columns(), &[("b", "Running")], "6");
-    feed.take(&event("ADDED", &change)).unwrap();
-    let rows: Vec<_> = feed.items().collect();
-    assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
-}
-
-#[test]
-fn resource_version_of_a_table_bookmark_is_read_from_the_list_or_the_row() {
-    let mut feed: Feed<Arc<Row>, Rows> = Feed::default();
-    let list = table(&columns(), &[("a", "Running")], "5");
-    feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
-    let empty = serde_json::json!({"metadata": {"resourceVersion": "8"}, "rows": null});
-    assert_eq!(feed.take(&event("BOOKMARK", &empty)), Ok(false));
-    assert_eq!(feed.ask(), NextRequest::Watch("8".to_owned()));
-    let row =
-        serde_json::json!({"cells": ["", ""], "object": {"metadata": {"resourceVersion": "9"}}});
-    let blank = serde_json::json!({"metadata": {}, "rows": [row]});
-    assert_eq!(feed.take(&event("BOOKMARK", &blank)), Ok(false));
-    assert_eq!(feed.ask(), NextRequest::Watch("9".to_owned()));
-    assert_eq!(feed.items().count(), 1);
-}
-
 proptest::proptest! {
     #[test]
     fn arbitrary_watch_responses_do_not_panic(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
-        let mut rows: Feed<Arc<Row>, Rows> = Feed::default();
-        let _ = (rows.replace(body.as_bytes()), rows.take(body.as_bytes()));
         let mut things: Feed<Thing> = Feed::default();
         let _ = (things.replace(body.as_bytes()), things.take(body.as_bytes()));
     }

@@ -72,6 +72,18 @@ impl LogRequest {
         self.follow && !self.previous
     }
 
+    /// Returns the name of a file with the log. The pod and the container can be empty.
+    pub fn file_name(&self) -> String {
+        let names = [&self.namespace, &self.pod, &self.container];
+        let names = names.into_iter().map(String::as_str);
+        let names: Vec<&str> = if self.pod.is_empty() {
+            names.filter(|name| !name.is_empty()).collect()
+        } else {
+            names.skip(1).collect()
+        };
+        format!("{}.log", names.join("-"))
+    }
+
     /// Returns the URL path of the request. With `position`, the request resumes an interrupted
     /// stream.
     pub fn path(&self, position: Option<&ResumePosition>) -> String {

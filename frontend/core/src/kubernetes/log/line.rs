@@ -1,6 +1,7 @@
 //! A log line: timestamp, text, styles and level.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -25,6 +26,30 @@ pub struct Entry {
     pub level: Level,
     /// True if the entry is a note of the page, not a line of the container.
     pub is_note: bool,
+    /// The container that wrote the line, in a log of many containers.
+    pub source: Option<LogSource>,
+}
+
+/// A container in a log of many containers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSource {
+    /// The name of the pod and of the container: `web-0/app`.
+    pub label: Arc<str>,
+    /// The number of the color.
+    pub color: usize,
+}
+
+impl LogSource {
+    /// The number of different colors.
+    pub const COLORS: usize = 6;
+
+    /// Creates the source for the container with this number in the log.
+    pub fn of(pod: &str, container: &str, number: usize) -> Self {
+        Self {
+            label: format!("{pod}/{container}").into(),
+            color: number % Self::COLORS,
+        }
+    }
 }
 
 /// A numbered log line.
@@ -34,6 +59,8 @@ pub struct Line {
     pub number: u64,
     /// True if the line matches the search text.
     pub is_found: bool,
+    /// True if a filter hides the line.
+    pub is_hidden: bool,
     /// The content of the line.
     pub entry: Entry,
 }
@@ -69,6 +96,15 @@ impl Entry {
             text,
             styles,
             is_note: false,
+            source: None,
+        }
+    }
+
+    /// Parses a line of a container in a log of many containers.
+    pub fn of_source(raw: &[u8], source: Option<&LogSource>) -> Self {
+        Self {
+            source: source.cloned(),
+            ..Self::read(raw)
         }
     }
 
@@ -80,6 +116,7 @@ impl Entry {
             styles: Vec::new(),
             level: Level::Plain,
             is_note: true,
+            source: None,
         }
     }
 

@@ -30,6 +30,10 @@ pub struct LogOptions {
     pub wrap: bool,
     /// The text to search for.
     pub find: String,
+    /// The lowest level of the shown lines, in the format of the URL.
+    pub level: String,
+    /// The regular expression that shown lines match.
+    pub filter: String,
 }
 
 impl LogOptions {
@@ -46,11 +50,13 @@ impl LogOptions {
             times: query("times").is_some(),
             wrap: query("wrap").as_deref() != Some("no"),
             find: text("find"),
+            level: text("level"),
+            filter: text("filter"),
         }
     }
 
     /// Returns the parameters of the URL. The values of default options are empty.
-    pub fn query(self) -> [(&'static str, String); 10] {
+    pub fn query(self) -> [(&'static str, String); 12] {
         let when = |is: bool, value: &str| if is { value.to_owned() } else { String::new() };
         [
             ("tab", "logs".to_owned()),
@@ -63,13 +69,21 @@ impl LogOptions {
             ("times", when(self.times, "yes")),
             ("wrap", when(!self.wrap, "no")),
             ("find", self.find),
+            ("level", self.level),
+            ("filter", self.filter),
         ]
     }
 
     /// Returns the log request. Returns `None` without a container.
     pub fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
+        let chosen = !self.container.is_empty();
+        chosen.then(|| self.request_of_all(cluster, namespace, pod))
+    }
+
+    /// Returns the log request. An empty container means all containers.
+    pub fn request_of_all(self, cluster: &str, namespace: &str, pod: &str) -> LogRequest {
         let tail = self.tail.parse().ok();
-        (!self.container.is_empty()).then(|| LogRequest {
+        LogRequest {
             cluster: cluster.to_owned(),
             namespace: namespace.to_owned(),
             pod: pod.to_owned(),
@@ -78,7 +92,7 @@ impl LogOptions {
             follow: self.follow,
             since: Since::of_key(&self.since),
             tail: tail.filter(|tail| TAILS.contains(tail)).unwrap_or(TAIL),
-        })
+        }
     }
 }
 
@@ -119,6 +133,8 @@ mod tests {
             ("times", "yes"),
             ("wrap", "no"),
             ("find", "error 5"),
+            ("level", "warning"),
+            ("filter", "^GET .* 5\\d\\d$"),
         ];
         let expected = query.map(|(name, value)| (name, value.to_owned()));
         assert_eq!(written(of(&query)), expected);

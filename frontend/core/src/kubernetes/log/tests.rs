@@ -311,3 +311,117 @@ proptest! {
         prop_assert!(!escape);
     }
 }
+
+fn line_of(source: &LogSource, second: u8, text: &str) -> Entry {
+    let raw = format!("2026-11-22T10:00:{second:02}Z {text}");
+    Log::read(raw.as_bytes(), source, None).unwrap()
+}
+
+#[test]
+fn lines_of_many_containers_are_ordered_by_time() {
+    let (a, b) = (LogSource::of("a", "app", 0), LogSource::of("b", "app", 0));
+    let mut log = Log::default();
+    log.merge(vec![
+        line_of(&a, 1, "a1"),
+        line_of(&a, 5, "a5"),
+        line_of(&b, 3, "b3"),
+    ]);
+    assert_eq!(texts(&log), ["a1", "b3", "a5"]);
+    log.note("a note behind a5");
+    // The lines of a slow container arrive late.
+    log.merge(vec![line_of(&b, 4, "b4"), line_of(&b, 6, "b6")]);
+    assert_eq!(
+        texts(&log),
+        ["a1", "b3", "b4", "a5", "a note behind a5", "b6"]
+    );
+    let numbers: Vec<u64> = log.lines().iter().map(|line| line.number).collect();
+    assert!(
+        numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+        "{numbers:?}"
+    );
+    assert_eq!(
+        log.text(false),
+        "a/app a1\nb/app b3\nb/app b4\na/app a5\nb/app b6\n"
+    );
+}
+
+#[test]
+fn line_without_a_time_stays_behind_the_previous_line_of_its_container() {
+    let (a, b) = (LogSource::of("a", "app", 0), LogSource::of("b", "app", 0));
+    let part = |source: &LogSource, text: &str| Log::read(text.as_bytes(), source, None).unwrap();
+    let mut log = Log::default();
+    log.merge(vec![
+        line_of(&a, 5, "a5"),
+        part(&a, "part of a5"),
+        line_of(&b, 3, "b3"),
+        line_of(&b, 7, "b7"),
+    ]);
+    assert_eq!(texts(&log), ["b3", "a5", "part of a5", "b7"]);
+    log.merge(vec![part(&a, "last part of a5"), line_of(&b, 6, "b6")]);
+    assert_eq!(
+        texts(&log),
+        ["b3", "a5", "part of a5", "last part of a5", "b6", "b7"]
+    );
+}
+
+#[test]
+fn late_lines_of_a_paused_log_are_ordered_when_the_log_continues() {
+    let (a, b) = (LogSource::of("a", "app", 0), LogSource::of("b", "app", 0));
+    let mut log = Log::default();
+    log.merge(vec![line_of(&a, 1, "a1"), line_of(&a, 5, "a5")]);
+    log.pause(true);
+    log.merge(vec![line_of(&a, 7, "a7")]);
+    log.merge(vec![line_of(&b, 4, "b4"), line_of(&b, 6, "b6")]);
+    assert_eq!(
+        texts(&log),
+        ["a1", "a5"],
+        "the shown lines of a paused log do not move"
+    );
+    assert_eq!(log.missing(), 0);
+    log.pause(false);
+    assert_eq!(texts(&log), ["a1", "b4", "a5", "b6", "a7"]);
+}
+
+#[test]
+fn stream_of_each_container_resumes_at_its_own_last_line() {
+    let (a, b) = (LogSource::of("a", "app", 0), LogSource::of("b", "app", 0));
+    let mut log = Log::default();
+    log.merge(vec![line_of(&a, 1, "same"), line_of(&b, 9, "same")]);
+    let mut position = log.resume_position_of(Some(&a)).unwrap();
+    let new = |second: u8, position: &mut ResumePosition| {
+        let raw = format!("2026-11-22T10:00:{second:02}Z same");
+        Log::read(raw.as_bytes(), &a, Some(position)).is_some()
+    };
+    assert!(!new(1, &mut position));
+    assert!(new(2, &mut position));
+    assert_eq!(
+        log.resume_position_of(Some(&LogSource::of("c", "app", 0))),
+        None
+    );
+}
+
+#[test]
+fn filter_hides_lines_from_the_view_the_search_and_the_download() {
+    let a = LogSource::of("a", "app", 0);
+    let mut log = Log::default();
+    log.find(Find::new("disk"));
+    log.filter(LineFilter::new(MinLevel::Warning, None));
+    let lines = ["INFO disk ok", "WARN disk slow", "ERROR disk broken"];
+    log.merge(
+        lines
+            .iter()
+            .zip(1..)
+            .map(|(text, at)| line_of(&a, at, text))
+            .collect(),
+    );
+    assert_eq!((log.hidden(), log.found()), (1, 2));
+    assert_eq!(
+        log.text(false),
+        "a/app WARN disk slow\na/app ERROR disk broken\n"
+    );
+    let broken = std::sync::Arc::new(|line: &str| line.ends_with("broken"));
+    log.filter(LineFilter::new(MinLevel::All, Some(broken)));
+    assert_eq!((log.hidden(), log.found()), (2, 1));
+    log.filter(LineFilter::default());
+    assert_eq!((log.hidden(), log.found()), (0, 3));
+}

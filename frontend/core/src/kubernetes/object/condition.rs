@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Object, read};
 use crate::kind::Kind;
 use crate::messages::t;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 /// A condition of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::overview::ObjectState;
 use super::{Object, read};
 use crate::messages::t;
 use crate::problem::sentence;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 /// The type of a container in a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

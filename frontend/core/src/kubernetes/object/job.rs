@@ -8,7 +8,7 @@ use super::{Object, Reference, read};
 use crate::age::age;
 use crate::cluster::words;
 use crate::messages::t;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
     let mut conditions = read::list(job, "/status/conditions").iter();

@@ -7,7 +7,7 @@ use super::{Object, read};
 use crate::cluster::words;
 use crate::messages::t;
 use crate::quantity;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 /// Returns the state of a node: severity, text, and cause with the next step.
 pub(crate) fn object_state(node: &Object) -> ObjectState {

@@ -4,11 +4,12 @@ use jiff::Timestamp;
 
 use super::condition::{self, Condition};
 use super::container::{self, Container};
-use super::{Object, Reference, job, node, pod, workload};
+use super::facts::{KindFacts, kind_facts};
+use super::{Object, Reference, pod};
 use crate::kind::Kind;
 use crate::messages::t;
 use crate::problem::sentence;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 /// The state of an object in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +56,62 @@ pub enum FactValue {
     Text(String),
     /// Values in a fixed-width font, such as images or selectors.
     Codes(Vec<String>),
+    /// Sentences, one in each line.
+    Lines(Vec<String>),
     /// A timestamp.
     At(Timestamp),
     /// References to other objects.
     Links(Vec<Reference>),
+    /// A text of any length, such as the value of a key of a ConfigMap.
+    Long(String),
+    /// The list of the objects of a kind.
+    List(Kind),
+}
+
+/// The maximum number of rows of a table in the overview.
+pub(crate) const MAX_ROWS: usize = 300;
+
+/// A table in the overview of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactTable {
+    /// The headings of the columns.
+    pub columns: Vec<&'static str>,
+    /// The rows. Each row has one value per column.
+    pub rows: Vec<Vec<FactValue>>,
+    /// The number of rows above the maximum.
+    pub hidden: usize,
+}
+
+impl FactTable {
+    /// Creates a table of the first rows.
+    pub(crate) fn of<const N: usize>(
+        columns: [&'static str; N],
+        rows: impl IntoIterator<Item = [FactValue; N]>,
+    ) -> Self {
+        let mut rows = rows.into_iter();
+        let shown = rows.by_ref().take(MAX_ROWS).map(Vec::from).collect();
+        Self {
+            columns: columns.to_vec(),
+            rows: shown,
+            hidden: rows.count(),
+        }
+    }
+
+    pub(crate) fn under(self, heading: &'static str) -> Section {
+        Section {
+            heading,
+            content: SectionContent::Table(self),
+        }
+    }
+}
+
+/// The content of a section of the overview.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SectionContent {
+    /// Labels with their values.
+    Facts(Vec<Fact>),
+    /// A table.
+    Table(FactTable),
 }
 
 /// A group of overview fields with a heading.
@@ -67,7 +120,17 @@ pub struct Section {
     /// The heading of the group.
     pub heading: &'static str,
     /// The overview fields of the group.
-    pub facts: Vec<Fact>,
+    pub content: SectionContent,
+}
+
+impl Section {
+    /// Reports whether the section has no value.
+    fn is_empty(&self) -> bool {
+        match &self.content {
+            SectionContent::Facts(facts) => facts.is_empty(),
+            SectionContent::Table(table) => table.rows.is_empty(),
+        }
+    }
 }
 
 /// Collects overview fields, and skips fields without a value.
@@ -105,7 +168,7 @@ impl Facts {
     pub(crate) fn under(self, heading: &'static str) -> Section {
         Section {
             heading,
-            facts: self.0,
+            content: SectionContent::Facts(self.0),
         }
     }
 }
@@ -113,8 +176,8 @@ impl Facts {
 /// The overview of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
-    /// The state of the object.
-    pub object_state: ObjectState,
+    /// The state of the object; `None` for kinds without a state, such as ConfigMaps.
+    pub object_state: Option<ObjectState>,
     /// The overview fields, in groups.
     pub sections: Vec<Section>,
     /// The containers of a pod; empty for other kinds.
@@ -130,7 +193,7 @@ impl Overview {
         let overview = Self::of(kind, object);
         match kind {
             Kind::PODS => Self {
-                object_state: pod::state_on(object, not_ready),
+                object_state: Some(pod::state_on(object, not_ready)),
                 ..overview
             },
             _ => overview,
@@ -139,29 +202,23 @@ impl Overview {
 
     /// Creates the overview of an object without the states of nodes.
     pub fn of(kind: Kind, object: &Object) -> Self {
-        let (object_state, mut sections) = match kind.name {
-            "Pod" => (pod::object_state(object), pod::sections(object)),
-            "Job" => (job::object_state(object), job::sections(object)),
-            "CronJob" => (job::cron_state(object), job::cron_sections(object)),
-            "Node" => (node::object_state(object), node::sections(object)),
-            name => (
-                workload::object_state(name, object),
-                workload::sections(name, object),
-            ),
-        };
+        let KindFacts {
+            object_state,
+            mut sections,
+        } = kind_facts(kind, object);
         let object_state = match object.leaving() {
-            Some(_) if kind != Kind::PODS => {
+            Some(_) if kind != Kind::PODS => Some(
                 ObjectState::of(Severity::Progressing, t().states.deleting())
-                    .because(finalizers(object).unwrap_or_default())
-            }
+                    .because(finalizers(object).unwrap_or_default()),
+            ),
             _ => object_state,
         };
-        sections.retain(|section| !section.facts.is_empty());
+        sections.retain(|section| !section.is_empty());
         Self {
             object_state,
             sections,
-            containers: match kind.name {
-                "Pod" => container::containers(object),
+            containers: match kind {
+                Kind::PODS => container::containers(object),
                 _ => Vec::new(),
             },
             conditions: condition::conditions(kind, object),

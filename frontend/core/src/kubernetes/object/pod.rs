@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::container::{Container, Role, containers};
 use super::overview::{FactValue, Facts, ObjectState, Section};
 use super::{Object, Reference, read};
+use crate::kind::Kind;
 use crate::messages::t;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
-/// A pod in a list of related objects.
+/// A pod or a job in a list of related objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodLine {
     /// The name and the location of the pod.
@@ -35,6 +36,18 @@ impl PodLine {
     /// Creates the line for a pod. `not_ready` contains the names of nodes that are not Ready.
     pub fn on(pod: &Object, not_ready: &[String]) -> Self {
         Self::with(pod, state_on(pod, not_ready))
+    }
+
+    /// Creates the line for a job of a cron job. Jobs have no containers of their own.
+    pub fn of_job(job: &Object) -> Self {
+        Self {
+            pod: Reference::named(Kind::JOBS, job.namespace(), job.name()),
+            object_state: super::job::object_state(job),
+            ready: String::new(),
+            restarts: 0,
+            node: None,
+            created: job.created(),
+        }
     }
 
     fn with(pod: &Object, object_state: ObjectState) -> Self {

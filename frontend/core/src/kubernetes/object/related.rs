@@ -51,25 +51,49 @@ pub fn related(kind: Kind, object: &Object) -> Option<Related> {
             owner: Some(object.uid().to_owned()),
             option: String::new(),
         }),
-        "Pod" => None,
+        // The selector of a claim selects volumes.
+        "Pod" | "PersistentVolumeClaim" => None,
+        "NetworkPolicy" => {
+            let selector = terms(read::at(object.value(), "/spec/podSelector"));
+            Some(selected_pods(namespace, selector))
+        }
+        "Service" => {
+            let terms = read::assignments(object.value(), "/spec/selector");
+            (!terms.is_empty()).then(|| selected_pods(namespace, Some(terms.join(","))))
+        }
         _ => {
             let selector = selector(object.value())?;
-            Some(Related {
-                kind: Kind::PODS,
-                namespace,
-                query: format!("labelSelector={}", segment(&selector)),
-                owner: None,
-                option: format!("--selector '{selector}'"),
-            })
+            Some(selected_pods(namespace, Some(selector)))
         }
+    }
+}
+
+/// Returns the query for pods. Without a selector, the query selects all pods of the namespace.
+fn selected_pods(namespace: Option<String>, selector: Option<String>) -> Related {
+    let query = selector
+        .as_ref()
+        .map(|selector| format!("labelSelector={}", segment(selector)));
+    let option = selector.map(|selector| format!("--selector '{selector}'"));
+    Related {
+        kind: Kind::PODS,
+        namespace,
+        query: query.unwrap_or_default(),
+        owner: None,
+        option: option.unwrap_or_default(),
     }
 }
 
 /// Formats a label selector for `kubectl get --selector`. Returns `None` if the selector selects no
 /// object.
 pub(crate) fn selector(object: &Value) -> Option<String> {
-    let mut terms = read::assignments(object, "/spec/selector/matchLabels");
-    let expressions = read::list(object, "/spec/selector/matchExpressions").iter();
+    terms(read::at(object, "/spec/selector"))
+}
+
+/// Formats a label selector for `kubectl get --selector`. Returns `None` if the selector has no
+/// terms.
+pub(crate) fn terms(selector: &Value) -> Option<String> {
+    let mut terms = read::assignments(selector, "/matchLabels");
+    let expressions = read::list(selector, "/matchExpressions").iter();
     terms.extend(expressions.filter_map(expression));
     (!terms.is_empty()).then(|| terms.join(","))
 }

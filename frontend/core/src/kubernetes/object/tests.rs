@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 fn kind(plural: &str) -> Kind {
     Kind::of_plural(plural).unwrap()
@@ -12,8 +12,12 @@ fn overview(plural: &str, value: Value) -> Overview {
     Overview::of(kind(plural), &Object::from(value))
 }
 
+fn state(overview: &Overview) -> ObjectState {
+    overview.object_state.clone().unwrap()
+}
+
 fn object_state(plural: &str, value: Value) -> (Severity, String) {
-    let object_state = overview(plural, value).object_state;
+    let object_state = state(&overview(plural, value));
     (object_state.severity, object_state.words)
 }
 
@@ -26,7 +30,13 @@ fn pod(phase: &str, containers: &Value, statuses: &Value) -> Value {
 }
 
 fn fact<'a>(overview: &'a Overview, name: &str) -> &'a FactValue {
-    let mut facts = overview.sections.iter().flat_map(|section| &section.facts);
+    let mut facts = overview
+        .sections
+        .iter()
+        .flat_map(|section| match &section.content {
+            SectionContent::Facts(facts) => facts.as_slice(),
+            SectionContent::Table(_) => &[],
+        });
     &facts.find(|fact| fact.name == name).unwrap().worth
 }
 
@@ -46,7 +56,7 @@ fn running_pod_is_healthy() {
     let overview = overview("pods", value);
     assert_eq!(
         overview.object_state,
-        ObjectState::of(Severity::Healthy, "Running")
+        Some(ObjectState::of(Severity::Healthy, "Running"))
     );
     let web = &overview.containers[0];
     assert_eq!(web.ports, ["8080/TCP http"]);
@@ -71,9 +81,9 @@ fn failing_pod_has_a_reason_and_advice() {
     let one = json!([{"name": "web", "image": "x"}]);
     let waiting = |reason: &str| json!([{"name": "web", "state": {"waiting": {"reason": reason}}}]);
     let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
-    assert_eq!(crashing.object_state.severity, Severity::Failing);
-    assert_eq!(crashing.object_state.words, "CrashLoopBackOff");
-    let cause = crashing.object_state.why.unwrap();
+    assert_eq!(state(&crashing).severity, Severity::Failing);
+    assert_eq!(state(&crashing).words, "CrashLoopBackOff");
+    let cause = state(&crashing).why.unwrap();
     assert!(cause.contains("logs of the previous run"), "{cause}");
     for (reason, severity, words) in [
         ("ImagePullBackOff", Severity::Failing, "ImagePullBackOff"),
@@ -95,7 +105,7 @@ fn failing_pod_has_a_reason_and_advice() {
     unscheduled["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
         "reason": "Unschedulable", "message": "0/3 nodes are available"}]);
     let unscheduled = overview("pods", unscheduled);
-    assert_eq!(unscheduled.object_state.words, "Unschedulable");
+    assert_eq!(state(&unscheduled).words, "Unschedulable");
     assert!(
         unscheduled.conditions[0]
             .advice
@@ -158,7 +168,7 @@ fn pod_on_an_unready_node_has_reason_node_not_ready() {
     assert_eq!(on(&over, "n1").words, "Succeeded");
 
     // The kubelet has not accepted the pod.
-    let waits = overview("pods", pod("Pending", &one, &json!([]))).object_state;
+    let waits = state(&overview("pods", pod("Pending", &one, &json!([]))));
     assert_eq!(
         (waits.severity, &*waits.words),
         (Severity::Degraded, "Pending")
@@ -169,7 +179,7 @@ fn pod_on_an_unready_node_has_reason_node_not_ready() {
     let mut running = pod("Running", &one, &ready);
     running["status"]["conditions"] = json!([{"type": "Ready", "status": "False"},
         {"type": "ContainersReady", "status": "True"}]);
-    assert_eq!(overview("pods", running).object_state.words, "NodeNotReady");
+    assert_eq!(state(&overview("pods", running)).words, "NodeNotReady");
 }
 
 #[test]
@@ -286,7 +296,7 @@ fn workload_status_shows_the_rollout_progress() {
     stuck["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ProgressDeadlineExceeded", "message": "timed out"}]);
     let stuck = overview("deployments", stuck);
-    assert_eq!(stuck.object_state.words, "rollout stuck");
+    assert_eq!(state(&stuck).words, "rollout stuck");
     assert!(stuck.conditions[0].advice.unwrap().contains("rollout undo"));
     let daemons = json!({"status": {"desiredNumberScheduled": 2, "numberReady": 2,
         "updatedNumberScheduled": 2, "numberAvailable": 2}});
@@ -335,10 +345,9 @@ fn job_status_shows_completions() {
     let failed = json!({"status": {"conditions": [{"type": "Failed", "status": "True",
         "reason": "BackoffLimitExceeded", "message": "Job has reached the limit"}]}});
     let failed = overview("jobs", failed);
-    assert_eq!(failed.object_state.words, "failed");
+    assert_eq!(state(&failed).words, "failed");
     assert!(
-        failed
-            .object_state
+        state(&failed)
             .why
             .unwrap()
             .starts_with("Backoff limit exceeded. Job has")
@@ -346,7 +355,7 @@ fn job_status_shows_completions() {
     let cron = json!({"metadata": {"namespace": "shop"}, "spec": {"schedule": "*/5 * * * *"},
         "status": {"active": [{"name": "tidy-1"}]}});
     let cron = overview("cronjobs", cron);
-    assert_eq!(cron.object_state.words, "1 job running");
+    assert_eq!(state(&cron).words, "1 job running");
     assert_eq!(
         fact(&cron, "Last run"),
         &FactValue::Text("never".to_owned())

@@ -6,7 +6,7 @@ use super::overview::{Facts, ObjectState, Section};
 use super::related::selector;
 use super::{Object, read};
 use crate::messages::t;
-use crate::severity::Severity;
+use drover_rows::Severity;
 
 /// The numbers of desired and actual pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +151,7 @@ fn heading(kind: &str) -> &'static str {
     match kind {
         "Deployment" => "Deployment",
         "StatefulSet" => "StatefulSet",
+        "ReplicaSet" => "ReplicaSet",
         _ => "DaemonSet",
     }
 }

@@ -35,6 +35,17 @@ impl Change {
         Self(set.chain(gone).collect())
     }
 
+    /// Returns the labels after the change.
+    pub fn apply(&self, mut labels: Labels) -> Labels {
+        for (key, value) in &self.0 {
+            match value {
+                Some(value) => labels.insert(key.clone(), value.clone()),
+                None => labels.remove(key),
+            };
+        }
+        labels
+    }
+
     /// Reports whether the change is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

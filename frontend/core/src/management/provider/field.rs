@@ -1,8 +1,9 @@
 //! The settings of each identity provider protocol.
 
 use super::Protocol;
-use crate::messages::english::Providers;
-use crate::messages::t;
+use crate::messages::{Group, english, t};
+
+type Providers = Group<english::Providers>;
 
 /// A setting of an identity provider.
 #[derive(Clone, Copy, Debug)]

@@ -99,7 +99,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         {unasked}
         {more}
         <div class="home-list">
-            <Table label=t().access.bindings() columns=columns() rows=rows sorting=sorting/>
+            <Table label=t().access.bindings() columns=columns() rows=rows sorting=sorting tall=true/>
         </div>
     }
     .into_any()

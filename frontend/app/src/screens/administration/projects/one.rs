@@ -24,10 +24,13 @@ use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
 use crate::screens::cells::tone;
+use crate::screens::head::{ActionsMenu, Crumb, PageHead};
 use crate::screens::list::{NotFoundState, OneScreen};
 use crate::screens::members::Members;
 use crate::screens::title::title;
 use drover_ui_core::cluster::screen as cluster_screen;
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::menu::Item;
 
 const NOTHING: &str = "–";
 
@@ -77,7 +80,10 @@ fn Known(
         None => freshness.get(),
     });
     let scope = Scope::Project(name.clone());
-    let heading = move || found.with(|it| it.as_ref().map(|it| project::title(it).to_owned()));
+    let heading = Signal::derive(move || {
+        let title = found.with(|it| it.as_ref().map(|it| project::title(it).to_owned()));
+        title.unwrap_or_default()
+    });
     let state = move || {
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
         Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
@@ -91,20 +97,25 @@ fn Known(
             .get()
             .map(|project| view! { <Facts project=project/> })
     };
+    let named = name.clone();
+    let actions = move || {
+        let edit = may_change.get().then(|| {
+            view! {
+                <Button weight=Weight::Primary on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
+            }
+        });
+        let delete = may_delete.get().then(|| {
+            let open = move || deleting.set(true);
+            Item::action(Icon::Trash, t().buttons.delete_menu(), open).danger()
+        });
+        view! { {edit}<ActionsMenu of=named.clone() items=delete.into_iter().collect()/> }
+    };
     view! {
         <div class="page">
-            <header class="page-head">
-                <h1>{heading}</h1>
+            <PageHead crumbs=vec![Crumb::projects()] title=heading actions=actions>
                 {state}
                 <FreshnessMark freshness=all/>
-                <span class="grow"></span>
-                <Show when=move || may_change.get()>
-                    <Button on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
-                </Show>
-                <Show when=move || may_delete.get()>
-                    <Button weight=Weight::Danger on_press=move |()| deleting.set(true)>{t().buttons.delete_menu()}</Button>
-                </Show>
-            </header>
+            </PageHead>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             {reason}
             {facts}

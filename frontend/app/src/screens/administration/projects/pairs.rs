@@ -107,7 +107,7 @@ fn PairRow(
     });
     let wrong =
         |value: RwSignal<String>| Signal::derive(move || value.with(|value| input_error(value)));
-    let label = |head: &str| t().projects.amount_of(&resource, &head.to_lowercase());
+    let label = |head: &str| t().projects.amount_of(&resource, head);
     view! {
         <div class="pair-fields">
             <TextField label=label(heads[0]) value=first error=wrong(first)/>

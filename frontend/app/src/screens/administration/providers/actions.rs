@@ -5,7 +5,6 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{dependents, enabled, path};
 use drover_ui_core::shell;
-use drover_ui_kit::button::Weight;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::notice::{Banner, BannerKind};
@@ -39,14 +38,6 @@ impl Step {
             Self::Enable => t().buttons.enable_menu(),
             Self::Disable => t().buttons.disable_menu(),
             Self::Delete => t().buttons.delete_menu(),
-        }
-    }
-
-    /// Returns the style of the action's button.
-    pub(super) const fn weight(self) -> Weight {
-        match self {
-            Self::Enable | Self::Disable => Weight::Plain,
-            Self::Delete => Weight::Danger,
         }
     }
 

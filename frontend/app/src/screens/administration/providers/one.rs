@@ -24,9 +24,12 @@ use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::cells::{time_or_never, tone};
+use crate::screens::head::{ActionsMenu, Crumb, PageHead};
 use crate::screens::list::{NeedsRight, NotFoundState, OneScreen};
 use crate::screens::title::title;
 use crate::session::Session;
+use drover_ui_kit::icon::Icon;
+use drover_ui_kit::menu::Item;
 
 const NOTHING: &str = "–";
 
@@ -89,7 +92,10 @@ fn Known(
         requested.set(Some(step));
         asking.set(true);
     };
-    let heading = move || found.with(|it| it.as_ref().map(|it| words_of(it).to_owned()));
+    let heading = Signal::derive(move || {
+        let title = found.with(|it| it.as_ref().map(|it| words_of(it).to_owned()));
+        title.unwrap_or_default()
+    });
     let state = move || {
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
         Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
@@ -107,18 +113,27 @@ fn Known(
             <ConfirmStep step=step name=named.get_value() open=asking listing=listing tested=tested/>
         })
     };
+    let subject = name.clone();
+    let actions = move || {
+        let (right, door) = (missing.get(), door());
+        let switch = Item::action(Icon::Offline, door.words(), move || ask(door));
+        let delete = Item::action(Icon::Trash, Step::Delete.words(), move || ask(Step::Delete));
+        let items = vec![
+            switch.missing(right.clone()),
+            delete.missing(right).danger(),
+        ];
+        view! {
+            <Button missing=missing on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
+            <ActionsMenu of=subject.clone() items=items/>
+        }
+    };
     view! {
         <div class="page">
-            <header class="page-head">
-                <h1>{heading}</h1>
+            <PageHead crumbs=vec![Crumb::new(t().frame.providers(), SCREEN)] title=heading actions=actions>
                 {move || door_badge(open.get())}
                 {state}
                 <FreshnessMark freshness=freshness/>
-                <span class="grow"></span>
-                <Button missing=missing on_press=move |()| changing.set(true)>{t().buttons.edit_menu()}</Button>
-                <Button missing=missing on_press=move |()| ask(door())>{move || door().words()}</Button>
-                <Button weight=Step::Delete.weight() missing=missing on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
-            </header>
+            </PageHead>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             {reason}
             {move || found.get().map(|provider| view! { <Facts provider=provider url=url/> })}

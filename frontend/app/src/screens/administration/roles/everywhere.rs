@@ -7,6 +7,7 @@ use leptos_router::components::A;
 
 use crate::command::CliCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
+use crate::screens::head::{Crumb, PageHead};
 use crate::screens::members::Members;
 use crate::screens::title::title;
 
@@ -27,7 +28,7 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
     let command = scope.list_command();
     view! {
         <div class="page">
-            <header class="page-head"><h1>{t().palette.global_members()}</h1>{mark}</header>
+            <PageHead crumbs=vec![Crumb::roles()] title=t().palette.global_members()>{mark}</PageHead>
             {stale}
             <p class="muted">
                 {t().roles.global_members_help()}

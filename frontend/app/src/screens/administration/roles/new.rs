@@ -20,6 +20,7 @@ use super::load::{RoleError, create, read};
 use super::work::{Work, WorkOn};
 use crate::screens::address::in_place;
 use crate::screens::form::{Refusal, Sending};
+use crate::screens::head::{Crumb, PageHead};
 use crate::screens::title::title;
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
@@ -74,7 +75,7 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
     };
     view! {
         <div class="page">
-            <header class="page-head"><h1>{heading}</h1></header>
+            <PageHead crumbs=vec![Crumb::roles()] title=heading/>
             {form}
             <footer class="page-foot"><A href="/roles">{t().roles.all_roles()}</A></footer>
         </div>

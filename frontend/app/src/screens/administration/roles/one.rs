@@ -25,9 +25,11 @@ use super::load::{Outcome, RoleError, read, update};
 use super::work::{Work, WorkOn};
 use crate::command::CliCommand;
 use crate::screens::form::{Refusal, Sending};
+use crate::screens::head::{ActionsMenu, Crumb, PageHead};
 use crate::screens::title::title;
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
+use drover_ui_kit::menu::Item;
 
 /// Shows the page of the role that the URL parameter `role` selects, for clusters or projects.
 #[component]
@@ -134,27 +136,28 @@ fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
     let (kind, rights, inherited) = (listed.kind, listed.rights, !inheriting_roles.is_empty());
     let inherit = format!("/new-role?inherit={}", segment(&listed.name));
     let copy = kind.create_screen(Some(&listed.name));
+    let help = inherited.then(|| t().roles.inherited_help(&inheriting_roles));
+    let (subject, guard) = (listed.title.clone(), expect_context::<UnsavedGuard>());
+    let actions = move || {
+        let extend = (rights.may_copy && kind == Kind::Template).then(|| {
+            let path = inherit.clone();
+            Item::action(Icon::Plus, t().roles.inherit(), move || guard.go(&path))
+        });
+        let delete = rights.may_delete.then(|| {
+            let open = move || deleting.set(true);
+            let item = Item::action(Icon::Trash, t().buttons.delete_menu(), open);
+            item.missing(help.clone()).danger()
+        });
+        let copy = copy.clone();
+        view! {
+            {rights.may_copy.then(|| view! { <a class="button primary" href=copy>{t().buttons.copy()}</a> })}
+            <ActionsMenu of=subject.clone() items=extend.into_iter().chain(delete).collect()/>
+        }
+    };
     view! {
-        <header class="page-head">
-            <h1>{listed.title.clone()}</h1>
+        <PageHead crumbs=vec![Crumb::roles()] title=listed.title.clone() actions=actions>
             <Badge tone=Tone::Neutral words=listed.origin().to_owned()/>
-            <span class="grow"></span>
-            {rights.may_copy.then(|| view! {
-                <a class="button" href=copy>{t().buttons.copy()}</a>
-                {(kind == Kind::Template).then(|| view! {
-                    <a class="button" href=inherit>{t().roles.inherit()}</a>
-                })}
-            })}
-            {rights.may_delete.then(|| view! {
-                <Button weight=Weight::Danger icon=Icon::Trash disabled=inherited
-                    on_press=move |()| deleting.set(true)>
-                    {t().buttons.delete_menu()}
-                </Button>
-            })}
-        </header>
-        {(rights.may_delete && inherited).then(|| view! {
-            <p class="muted">{t().roles.inherited_help(&inheriting_roles)}</p>
-        })}
+        </PageHead>
     }
 }
 

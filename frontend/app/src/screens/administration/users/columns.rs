@@ -8,7 +8,6 @@ use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{AccountState, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
-use drover_ui_kit::button::Weight;
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::menu::{Item, Menu};
 use drover_ui_kit::table::{Column, Row, Sorting};
@@ -143,16 +142,13 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
     ];
     let items = items.map(|(icon, action)| {
         let row = row.clone();
-        Item {
-            missing: missing(action, row.user.rights),
-            icon,
-            words: action.words().to_owned(),
-            checked: None,
-            on_choose: Callback::new(move |()| actions.ask(action, row.clone())),
-            weight: match action {
-                Action::Step(Step::Delete) => Weight::Danger,
-                _ => Weight::Plain,
-            },
+        let missing = missing(action, row.user.rights);
+        let item = Item::action(icon, action.words(), move || {
+            actions.ask(action, row.clone());
+        });
+        match action {
+            Action::Step(Step::Delete) => item.missing(missing).danger(),
+            _ => item.missing(missing),
         }
     });
     let label = t().users.actions_of(&user.name);

@@ -29,6 +29,7 @@ use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
+use crate::screens::head::{Crumb, PageHead};
 use crate::screens::list::{NeedsRight, NotFoundState, OneScreen};
 use crate::screens::title::title;
 use crate::screens::{access, address, audit};
@@ -103,13 +104,10 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
     let tokens = address::path("/tokens", &[("q", name.clone())]);
     view! {
         <div class="page">
-            <header class="page-head">
-                <h1>{name.clone()}</h1>
+            <PageHead crumbs=vec![Crumb::new(t().frame.users(), SCREEN)] title=name.clone() actions=move || actions>
                 {account_state}
                 <FreshnessMark freshness=freshness/>
-                <span class="grow"></span>
-                {actions}
-            </header>
+            </PageHead>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
             <div class="cards">
                 {move || found.get().map(|user| view! { <Facts user=user/> })}

@@ -1,4 +1,4 @@
-//! Actions on a cluster: kubeconfig, new keys and deletion.
+//! The dialogs of the actions on a cluster: kubeconfig, new keys and deletion.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextField};
-use drover_ui_kit::icon::Icon;
 use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -21,12 +20,14 @@ use crate::file::save;
 use crate::screens::form::{FormDialog, Refusal, Sending};
 use crate::session::Session;
 
-/// Shows a button, and the dialog that creates a kubeconfig.
+/// Shows the dialog that creates a kubeconfig.
 #[component]
-pub(super) fn Kubeconfig(name: Memo<String>, cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
-    let open = RwSignal::new(false);
+pub(super) fn Kubeconfig(
+    name: Memo<String>,
+    cluster: Signal<Arc<ClusterView>>,
+    open: RwSignal<bool>,
+) -> impl IntoView {
     view! {
-        <Button icon=Icon::Key on_press=move |()| open.set(true)>{t().cluster.kubeconfig()}</Button>
         <FormDialog open=open title=t().cluster.kubeconfig() let:sending>
             <KubeconfigForm name=name cluster=cluster open=open sending=sending/>
         </FormDialog>
@@ -72,16 +73,10 @@ fn KubeconfigForm(
     }
 }
 
-/// Shows a button, and the dialog that requests new keys of the cluster's agents.
+/// Shows the dialog that requests new keys of the cluster's agents.
 #[component]
-pub(super) fn RotateKeys(
-    name: Memo<String>,
-    /// The text that names the missing permission; `None` if the user has the permission.
-    missing: Signal<Option<String>>,
-) -> impl IntoView {
-    let open = RwSignal::new(false);
+pub(super) fn RotateKeys(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
     view! {
-        <Button missing=missing on_press=move |()| open.set(true)>{t().cluster.rotate_keys_menu()}</Button>
         <FormDialog open=open title=t().cluster.rotate_keys_title() let:sending>
             <RotateForm name=name open=open sending=sending/>
         </FormDialog>
@@ -115,16 +110,10 @@ fn RotateForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
     }
 }
 
-/// Shows a button, and the dialog that deletes the cluster.
+/// Shows the dialog that deletes the cluster.
 #[component]
-pub(super) fn DeleteCluster(
-    name: Memo<String>,
-    /// The text that names the missing permission; `None` if the user has the permission.
-    missing: Signal<Option<String>>,
-) -> impl IntoView {
-    let open = RwSignal::new(false);
+pub(super) fn DeleteCluster(name: Memo<String>, open: RwSignal<bool>) -> impl IntoView {
     view! {
-        <Button icon=Icon::Trash weight=Weight::Danger missing=missing on_press=move |()| open.set(true)>{t().buttons.delete_menu()}</Button>
         <FormDialog open=open title=t().cluster.delete_title() let:sending>
             <DeleteForm name=name open=open sending=sending/>
         </FormDialog>

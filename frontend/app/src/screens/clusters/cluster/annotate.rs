@@ -1,4 +1,4 @@
-//! The dialogs that edit the labels and the description of a cluster.
+//! The dialog that edits the description of a cluster.
 
 use std::sync::Arc;
 
@@ -7,35 +7,27 @@ use drover_ui_core::hub::CLUSTERS;
 use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::icon::Icon;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use serde_json::{Value, json};
 
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
-use crate::screens::labels::OneLabels;
 use crate::session::Session;
 
 /// The maximum length of the description. The hub also validates the length.
 const MAX_LENGTH: usize = 256;
 
-/// Shows the buttons and dialogs that edit labels and description.
+/// Shows the dialog that edits the description.
 #[component]
-pub(super) fn Annotate(
+pub(super) fn DescriptionDialog(
+    open: RwSignal<bool>,
     cluster: Signal<Arc<ClusterView>>,
-    /// The text that names the missing permission; `None` if the user has the permission.
-    missing: Signal<Option<String>>,
 ) -> impl IntoView {
-    let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
     view! {
-        <Button icon=Icon::Tag missing=missing on_press=move |()| labels.set(true)>{t().cluster_labels.labels()}</Button>
-        <Button missing=missing on_press=move |()| description.set(true)>{t().cluster.edit_description()}</Button>
-        <OneLabels open=labels cluster=cluster/>
-        <FormDialog open=description title=t().labels.description() let:sending>
-            <Description open=description sending=sending cluster=cluster/>
+        <FormDialog open=open title=t().labels.description() let:sending>
+            <Description open=open sending=sending cluster=cluster/>
         </FormDialog>
     }
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
-use drover_ui_core::cluster::{Health, State, state};
-use drover_ui_core::kind::Kind;
+use drover_ui_core::cluster::{Health, State, screen as cluster_screen, state};
 use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
@@ -14,10 +13,9 @@ use leptos_router::hooks::use_params_map;
 
 use crate::freshness::{Freshness, FreshnessMark};
 use crate::live::Clusters;
-use crate::screens::address;
+use crate::screens::head::{Crumb, PageHead};
 use crate::screens::home::tone;
 use crate::screens::title::title;
-use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
 /// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +25,6 @@ pub(crate) struct CurrentCluster {
     pub(crate) cluster: Signal<Arc<ClusterView>>,
     pub(crate) name: Memo<String>,
     pub(crate) state: Memo<State>,
-    /// The namespace filter. All lists of the cluster use the same filter.
-    pub(crate) namespace: RwSignal<Option<String>>,
     own: RwSignal<Option<Signal<Freshness>>>,
 }
 
@@ -53,26 +49,16 @@ impl CurrentCluster {
     }
 }
 
-/// Shows the frame of a cluster screen. The URL parameter `cluster` selects the cluster. The
-/// content is rendered after the cluster is loaded.
+/// Provides the cluster of the URL parameter `cluster` to a screen. The screen is rendered after the
+/// cluster is loaded.
 #[component]
 pub(crate) fn ClusterFrame(
-    /// The title of the screen, such as `Pods` or `web-0`; `None` for the overview.
-    #[prop(optional, into)]
-    screen: MaybeProp<String>,
-    /// The buttons in the heading.
-    #[prop(optional, into)]
-    actions: ViewFn,
-    /// The content of the screen.
+    /// The content of the screen, with a [`ClusterHead`].
     children: ChildrenFn,
 ) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
     let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("cluster").unwrap_or_default()));
-    Effect::new(move || match screen.get() {
-        Some(screen) => title(&format!("{screen} · {}", name.get())),
-        None => title(&name.get()),
-    });
     let found = Memo::new(move |_| {
         let items = clusters.items()?;
         let name = name.get();
@@ -82,16 +68,20 @@ pub(crate) fn ClusterFrame(
     // The memo renders the frame again only when the type of the answer changes. The content
     // subscribes to the cluster.
     let kind = Memo::new(move |_| found.with(|found| found.as_ref().map(Option::is_some)));
-    let (actions, children) = (StoredValue::new(actions), StoredValue::new(children));
+    let children = StoredValue::new(children);
     move || match kind.get() {
-        None => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
+        None => {
+            title(&name.get());
+            view! { <div class="page"><Skeleton lines=8/></div> }.into_any()
+        }
         Some(false) => view! { <Unknown name=name.get()/> }.into_any(),
-        Some(true) => view! { <Known found=found actions=actions children=children/> }.into_any(),
+        Some(true) => view! { <Known found=found children=children/> }.into_any(),
     }
 }
 
 #[component]
 fn Unknown(name: String) -> impl IntoView {
+    title(&name);
     view! {
         <div class="page">
             <EmptyState
@@ -109,12 +99,7 @@ fn Unknown(name: String) -> impl IntoView {
 type LoadedCluster = Memo<Option<Option<Arc<ClusterView>>>>;
 
 #[component]
-fn Known(
-    found: LoadedCluster,
-    actions: StoredValue<ViewFn>,
-    children: StoredValue<ChildrenFn>,
-) -> impl IntoView {
-    let clusters = expect_context::<Clusters>();
+fn Known(found: LoadedCluster, children: StoredValue<ChildrenFn>) -> impl IntoView {
     let cluster = Memo::new(move |last: Option<&Option<Arc<ClusterView>>>| {
         found.get().flatten().or_else(|| last.cloned().flatten())
     });
@@ -125,14 +110,73 @@ fn Known(
     });
     let state = Memo::new(move |_| state(&cluster.get()));
     let name = Memo::new(move |_| cluster.get().name.clone());
-    let own = RwSignal::new(None::<Signal<Freshness>>);
-    let namespace = RwSignal::new(None::<String>);
     provide_context(CurrentCluster {
         cluster,
         name,
         state,
-        namespace,
-        own,
+        own: RwSignal::new(None),
+    });
+    view! { <div class="page">{children.with_value(|children| children())}</div> }
+}
+
+/// A screen of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterScreen {
+    /// The overview of the cluster.
+    Overview,
+    /// A screen below the overview, such as a list.
+    Of(String),
+    /// The screen of an object in a list.
+    ObjectOf {
+        /// The list that contains the object.
+        list: Crumb,
+        name: String,
+    },
+}
+
+impl ClusterScreen {
+    /// Returns the title of the screen in a cluster.
+    fn title(&self, cluster: &str) -> String {
+        match self {
+            Self::Overview => cluster.to_owned(),
+            Self::Of(title) | Self::ObjectOf { name: title, .. } => title.clone(),
+        }
+    }
+
+    /// Returns the pages above the screen.
+    fn crumbs(self, cluster: &str) -> Vec<Crumb> {
+        let mut crumbs = vec![Crumb::clusters()];
+        if self != Self::Overview {
+            crumbs.push(Crumb::new(cluster, cluster_screen(cluster)));
+        }
+        if let Self::ObjectOf { list, .. } = self {
+            crumbs.push(list);
+        }
+        crumbs
+    }
+}
+
+/// Shows the header of a cluster screen, and a warning if the cluster is not ready.
+#[component]
+pub(crate) fn ClusterHead(
+    #[prop(into)] screen: Signal<ClusterScreen>,
+    /// The actions of the screen.
+    #[prop(optional, into)]
+    actions: ViewFn,
+    /// The state of an object. The default is the state of the cluster.
+    #[prop(optional, into)]
+    badge: Option<ViewFn>,
+) -> impl IntoView {
+    let clusters = expect_context::<Clusters>();
+    let CurrentCluster {
+        name, state, own, ..
+    } = expect_context();
+    Effect::new(move || {
+        let (screen, name) = (screen.get(), name.get());
+        match screen {
+            ClusterScreen::Overview => title(&name),
+            screen => title(&format!("{} · {name}", screen.title(&name))),
+        }
     });
     let freshness = Signal::derive(move || match own.get() {
         Some(own) => clusters.freshness().and(own.get()),
@@ -143,50 +187,33 @@ fn Known(
         let reason = state.detail.filter(|_| state.health != Health::Ready);
         reason.map(|reason| view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     };
-    view! {
-        <div class="page">
-            <header class="page-head">
-                <h1>{name}</h1>
+    // The lists of a cluster that is ready have more space without its state.
+    let shown = move || {
+        let overview = screen.with(|screen| *screen == ClusterScreen::Overview);
+        overview || state.with(|state| state.health != Health::Ready)
+    };
+    let of_cluster = move || {
+        view! {
+            <Show when=shown>
                 <Badge
                     tone=Signal::derive(move || tone(state.get().health))
                     words=Signal::derive(move || state.get().summary)
                 />
-                <FreshnessMark freshness=freshness/>
-                <span class="grow"></span>
-                {actions.with_value(ViewFn::run)}
-            </header>
-            <ClusterNavigation name=name namespace=namespace/>
-            {advice}
-            {children.with_value(|children| children())}
-        </div>
-    }
-}
-
-/// Shows the navigation between the screens of a cluster.
-#[component]
-fn ClusterNavigation(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
-    let way = move |kind: Kind| {
-        let path = move || {
-            let namespace = namespace.get().filter(|_| kind.namespaced);
-            let parts = [("namespace", namespace.unwrap_or_default())];
-            address::path(&kind.list_screen(&name.get()), &parts)
-        };
-        view! { <li><A href=path>{kind.heading}</A></li> }
+            </Show>
+        }
     };
-    let workloads = Kind::WORKLOADS.map(way);
     view! {
-        <nav class="cluster-nav" aria-label=t().cluster.navigation()>
-            <ul>
-                <li><A href=move || cluster_screen(&name.get()) exact=true>{t().cluster.overview()}</A></li>
-            </ul>
-            <ul aria-label=t().cluster.workloads()>{workloads.into_iter().collect_view()}</ul>
-            <ul>
-                {way(Kind::NODES)}
-                {way(Kind::EVENTS)}
-            </ul>
-            <ul>
-                <li><A href=move || members_screen(&name.get())>{t().palette.members()}</A></li>
-            </ul>
-        </nav>
+        <PageHead
+            crumbs=Signal::derive(move || screen.get().crumbs(&name.get()))
+            title=Signal::derive(move || screen.get().title(&name.get()))
+            actions=actions
+        >
+            {match badge {
+                Some(badge) => (move || badge.run()).into_any(),
+                None => of_cluster().into_any(),
+            }}
+            <FreshnessMark freshness=freshness/>
+        </PageHead>
+        {advice}
     }
 }

@@ -5,7 +5,7 @@ use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use super::{ClusterFrame, CurrentCluster};
+use super::{ClusterFrame, ClusterHead, ClusterScreen, CurrentCluster};
 use crate::command::CliCommand;
 use crate::screens::access;
 use crate::screens::members::Members;
@@ -13,7 +13,13 @@ use crate::screens::members::Members;
 /// Shows the members of a cluster.
 #[component]
 pub(crate) fn ClusterMembers() -> impl IntoView {
-    view! { <ClusterFrame screen=t().palette.members()><Here/></ClusterFrame> }
+    let screen = || ClusterScreen::Of(t().palette.members().to_owned());
+    view! {
+        <ClusterFrame>
+            <ClusterHead screen=screen()/>
+            <Here/>
+        </ClusterFrame>
+    }
 }
 
 #[component]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use drover_api::cluster_state::node_problems;
 use drover_api::kinds::NodeFacts;
 use drover_api::rest::ClusterView;
+use drover_ui_core::cluster::node_problems;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::url::segment;

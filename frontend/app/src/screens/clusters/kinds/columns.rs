@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use drover_ui_core::column::{Columns, Content};
+use drover_rows::usage::Resource;
+use drover_rows::{Columns, Content, Note, Row, Severity};
+use drover_ui_core::action::ObjectKey;
+use drover_ui_core::age::age;
 use drover_ui_core::kind::Kind;
+use drover_ui_core::list::usage::{UsageText, usage_text};
 use drover_ui_core::messages::t;
-use drover_ui_core::row::{Note, Row};
-use drover_ui_core::severity::Severity;
-use drover_ui_core::visible::{ColumnSource, VisibleColumn, visible};
+use drover_ui_core::note::NoteText;
+use drover_ui_core::visible::{ColumnSource, ListScope, VisibleColumn, visible};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::table::{self, Sorting, TableColumn};
 use leptos::prelude::*;
@@ -16,10 +19,17 @@ use leptos::prelude::*;
 use super::tone_of;
 use super::view::usual;
 use crate::clock::Clock;
+use drover_ui_core::cluster::screen as cluster_screen;
 
 /// A row of the Kubernetes Table response, for the table component.
 #[derive(Clone, Debug)]
-pub(super) struct Line(pub(super) Arc<Row>);
+pub(super) struct Line(Arc<Row>);
+
+impl Line {
+    pub(super) const fn new(row: Arc<Row>) -> Self {
+        Self(row)
+    }
+}
 
 impl PartialEq for Line {
     fn eq(&self, other: &Self) -> bool {
@@ -28,9 +38,14 @@ impl PartialEq for Line {
 }
 
 impl table::Row for Line {
+    /// Returns the identity of the object. The selection survives new connections to the server,
+    /// which change the IDs of rows.
     fn key(&self) -> String {
-        let namespace = self.0.namespace.as_deref().unwrap_or_default();
-        format!("{namespace}/{}", self.0.name)
+        ObjectKey::of_row(&self.0).to_string()
+    }
+
+    fn name(&self) -> String {
+        self.0.name().to_owned()
     }
 }
 
@@ -38,25 +53,17 @@ impl table::Row for Line {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListColumn {
     kind: Kind,
-    cluster: Arc<str>,
     column: VisibleColumn,
     /// True if the table has a status column.
     has_status: bool,
 }
 
 /// Returns the visible columns.
-pub(super) fn columns(
-    told: &Columns,
-    kind: Kind,
-    cluster: &Arc<str>,
-    all_namespaces: bool,
-    wide: bool,
-) -> Vec<ListColumn> {
+pub(super) fn columns(told: &Columns, kind: Kind, scope: ListScope, wide: bool) -> Vec<ListColumn> {
     let has_status = told.iter().any(|it| it.content == Content::Status);
-    let shown = visible(told, kind, all_namespaces, wide).into_iter();
+    let shown = visible(told, kind, scope, wide).into_iter();
     let columns = shown.map(|column| ListColumn {
         kind,
-        cluster: Arc::clone(cluster),
         column,
         has_status,
     });
@@ -81,17 +88,21 @@ impl TableColumn for ListColumn {
 
     fn class(&self) -> String {
         match self.column.source {
-            ColumnSource::Namespace => "list-namespace",
+            ColumnSource::Cluster | ColumnSource::Namespace => "list-namespace",
             ColumnSource::Notes => "list-notes",
             ColumnSource::Cell(_, content) => match content {
                 Content::Name => "list-name",
-                Content::Status => "list-status",
+                Content::Status | Content::EventType => "list-status",
                 Content::Ready if !self.has_status => "list-ready list-first",
                 Content::Ready => "list-ready",
                 Content::Restarts => "list-restarts",
                 Content::Age => "list-age figure",
                 Content::Ago | Content::Duration => "list-count",
-                Content::Desired | Content::Count | Content::Suspend => "list-count figure",
+                Content::Desired
+                | Content::Count
+                | Content::Suspend
+                | Content::Cpu
+                | Content::Memory => "list-count figure",
                 Content::Text => "list-text",
             },
         }
@@ -104,7 +115,8 @@ impl TableColumn for ListColumn {
 
     fn cell(&self, row: &Line) -> AnyView {
         match self.column.source {
-            ColumnSource::Namespace => text(row.0.namespace.clone().unwrap_or_default()),
+            ColumnSource::Cluster => cluster(&row.0),
+            ColumnSource::Namespace => text(row.0.namespace().unwrap_or_default().to_owned()),
             ColumnSource::Notes => notes(&row.0.notes),
             ColumnSource::Cell(place, content) => self.told(&row.0, place, content),
         }
@@ -118,28 +130,31 @@ impl TableColumn for ListColumn {
 impl ListColumn {
     /// Renders a cell of the Kubernetes Table row.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
+        if let Some(resource) = content.resource() {
+            return usage(row, resource);
+        }
         let severity = row.severity_of(place);
         match (content, severity) {
             (Content::Name, _) => self.name(row),
-            (Content::Status, Some(severity)) => badge(row, place, severity),
+            (Content::Status | Content::EventType, Some(severity)) => badge(row, place, severity),
             (Content::Ready, Some(severity)) if !self.has_status => badge(row, place, severity),
             (Content::Ready, Some(severity)) => {
                 let class = format!("truncate cell-severity {}", tone_of(severity).class());
-                view! { <span class=class>{row.cells.get(place).cloned()}</span> }.into_any()
+                view! { <span class=class>{row.cell(place).map(str::to_owned)}</span> }.into_any()
             }
             (Content::Age | Content::Ago | Content::Duration | Content::Restarts, _) => {
                 let (clock, row) = (expect_context::<Clock>(), Arc::clone(row));
-                view! { <span class="truncate">{move || row.text(place, clock.now())}</span> }
+                view! { <span class="truncate">{move || row.text(place, clock.now(), age)}</span> }
                     .into_any()
             }
-            _ => text(row.text(place, jiff::Timestamp::UNIX_EPOCH)),
+            _ => text(row.text(place, jiff::Timestamp::UNIX_EPOCH, age)),
         }
     }
 
     fn name(&self, row: &Row) -> AnyView {
-        let namespace = row.namespace.as_deref();
-        let path = self.kind.object_screen(&self.cluster, namespace, &row.name);
-        let (name, hint) = (row.name.clone(), row.name.clone());
+        let namespace = row.namespace();
+        let path = self.kind.object_screen(&row.cluster, namespace, row.name());
+        let (name, hint) = (row.name().to_owned(), row.name().to_owned());
         view! {
             <div class="two-lines">
                 <a class="truncate" href=path title=hint>{name}</a>
@@ -151,20 +166,35 @@ impl ListColumn {
 }
 
 fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
-    let words = row.cells.get(place).cloned().unwrap_or_default();
+    let words = row.cell(place).unwrap_or_default();
     // The status of a cordoned node contains two values.
     let words = words.replace(",SchedulingDisabled", t().kinds.cordoned());
     let hint = words.clone();
     view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()
 }
 
+fn usage(row: &Row, resource: Resource) -> AnyView {
+    let Some(UsageText { amount, percent }) = usage_text(row, resource) else {
+        return text("–".to_owned());
+    };
+    let percent = percent.map(|percent| view! { <span class="muted">" "{percent}</span> });
+    view! { <span class="truncate">{amount}{percent}</span> }.into_any()
+}
+
+fn cluster(row: &Row) -> AnyView {
+    let (path, name) = (cluster_screen(&row.cluster), row.cluster.to_string());
+    let hint = name.clone();
+    view! { <a class="truncate" href=path title=hint>{name}</a> }.into_any()
+}
+
 fn notes(notes: &[Note]) -> AnyView {
-    let words: Vec<&str> = notes.iter().map(|note| note.words.as_str()).collect();
-    let hints: Vec<String> = notes
+    let worst = notes.iter().map(Note::severity).min();
+    let texts: Vec<NoteText> = notes.iter().map(NoteText::of).collect();
+    let words: Vec<&str> = texts.iter().map(|note| note.words.as_str()).collect();
+    let hints: Vec<String> = texts
         .iter()
         .map(|note| format!("{}. {}", note.words, note.hint))
         .collect();
-    let worst = notes.iter().map(|note| note.severity).min();
     let class = match worst.filter(|worst| *worst < Severity::Healthy) {
         Some(worst) => format!("lines cell-severity {}", tone_of(worst).class()),
         None => "lines muted".to_owned(),

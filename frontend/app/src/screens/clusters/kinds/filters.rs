@@ -10,6 +10,7 @@ use leptos::task::spawn_local;
 use serde::Deserialize;
 
 use crate::fetch::Request;
+use crate::namespace::ChosenNamespace;
 use crate::screens::cluster::CurrentCluster;
 
 /// The maximum number of suggested namespaces. Users can type other namespaces.
@@ -50,10 +51,8 @@ struct Metadata {
 #[component]
 fn Namespace(value: RwSignal<String>) -> impl IntoView {
     let in_sight = expect_context::<CurrentCluster>();
-    Effect::new(move || {
-        let chosen = Some(value.get()).filter(|it| !it.is_empty());
-        in_sight.namespace.set(chosen);
-    });
+    let namespace = expect_context::<ChosenNamespace>();
+    Effect::new(move || namespace.set(value.get()));
     let known = RwSignal::new(Vec::new());
     let cluster = in_sight.name.get_untracked();
     let rights = in_sight.cluster.get_untracked().rights.clone();

@@ -34,12 +34,10 @@ impl Namespaces {
     /// Selects the namespace of the URL. Without a namespace in the URL, selects the only namespace
     /// in which the user has a role.
     pub(super) fn read(self, named: String) {
-        let in_sight = expect_context::<CurrentCluster>();
-        let chosen = if self.kind.namespaced {
-            let cluster = in_sight.cluster.get_untracked();
-            preselected(named, &cluster.rights)
-        } else {
-            named
+        let in_sight = use_context::<CurrentCluster>().filter(|_| self.kind.namespaced);
+        let chosen = match in_sight {
+            Some(in_sight) => preselected(named, &in_sight.cluster.get_untracked().rights),
+            None => named,
         };
         self.all.set(false);
         self.chosen.set(chosen);

@@ -1,5 +1,6 @@
 //! The error of a list, with cause and next step.
 
+use drover_ui_core::explain::Question;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -7,6 +8,7 @@ use drover_ui_core::refusal::{Refusal, RefusalReason};
 use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
+use crate::screens::access::path;
 use crate::screens::cluster::CurrentCluster;
 
 /// Shows the error of a list, with cause and next step.
@@ -27,7 +29,18 @@ pub(super) fn Refused(
         });
         let advice = t().problems.retrying(&refusal.advice);
         let reason = empty_reason(refusal.reason);
-        view! { <EmptyState reason=reason title=refusal.title advice=advice/> }
+        let forbidden = refusal.reason == RefusalReason::NoPermission;
+        let why = forbidden.then(|| {
+            let question = Question {
+                cluster: name.get(),
+                verb: "list".to_owned(),
+                resource: kind.url_segment(),
+                namespace: namespace.clone().unwrap_or_default(),
+                ..Question::default()
+            };
+            view! { <a href=path(&question)>{t().access.why()}</a> }
+        });
+        view! { <EmptyState reason=reason title=refusal.title advice=advice>{why}</EmptyState> }
     };
     view! { <div class="object-list">{content}</div> }
 }

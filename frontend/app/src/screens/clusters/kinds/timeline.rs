@@ -4,14 +4,15 @@ mod group;
 
 use std::sync::Arc;
 
-use drover_ui_core::event::{Event, Group, MAX_EVENTS, Newest, grouped};
+use drover_rows::protocol::ViewSpec;
+use drover_rows::{Row, Severity};
+use drover_ui_core::event::{Event, Group, grouped};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::list::KnownList;
 use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::Scope;
 use drover_ui_core::quantity::count;
-use drover_ui_core::search::Query;
-use drover_ui_core::source::Source;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
@@ -21,16 +22,16 @@ use leptos::prelude::*;
 use super::filters::Filters;
 use super::list::{Cut, ListProgress};
 use super::namespaces::{ChooseNamespace, Namespaces};
+use super::object_table::{TableState, state};
 use super::refused::Refused;
 use crate::command::CliCommand;
 use crate::freshness::StaleBanner;
-use crate::reflector::Store;
+use crate::rows::{LiveList, RowConnection};
 use crate::screens::address;
 use crate::screens::cluster::CurrentCluster;
-use crate::screens::list::ListState;
 use group::EventGroup;
 
-/// The number of events that the page shows initially and adds per click.
+/// The number of events that the page shows at the same time.
 const STEP: usize = 200;
 
 /// The filters of the list. The URL contains the filters.
@@ -76,9 +77,23 @@ impl View {
         });
     }
 
-    fn passes(self, query: &Query, event: &Event) -> bool {
-        let kind = self.warning.get();
-        kind.is_none_or(|warning| event.warning == warning) && query.passes(event)
+    /// Returns the filter, the order and the window of the events. The newest events are first.
+    fn spec(self, first: usize) -> ViewSpec {
+        let severity = |warning: bool| {
+            if warning {
+                Severity::Degraded
+            } else {
+                Severity::Healthy
+            }
+        };
+        ViewSpec {
+            filter: self.text.get(),
+            severity: self.warning.get().map(severity),
+            sort: "last-seen".to_owned(),
+            first,
+            count: STEP,
+            ..ViewSpec::default()
+        }
     }
 }
 
@@ -117,62 +132,68 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
 
 #[component]
 fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl IntoView {
-    let path = Kind::EVENTS.list_path(&cluster, namespace.as_deref());
-    let live = Store::<Arc<Event>>::begin::<Newest>(Source::objects(path));
-    let freshness = Signal::derive(move || live.freshness());
-    expect_context::<CurrentCluster>().follows(freshness);
+    let spec = Kind::EVENTS.list_of(
+        vec![cluster.clone()],
+        namespace.iter().map(ToString::to_string).collect(),
+    );
+    let first = RwSignal::new(0);
+    // Another filter starts at the newest event.
+    Effect::new(move |previous: Option<()>| {
+        view.text.track();
+        view.warning.track();
+        if previous.is_some() {
+            first.set(0);
+        }
+    });
+    let window = Memo::new(move |_| view.spec(first.get()));
+    let live = expect_context::<RowConnection>().subscribe(spec, window.into());
+    let known = live.known;
+    expect_context::<CurrentCluster>().follows(live.freshness);
     let groups = Memo::new(move |_| {
-        let (items, query) = (
-            live.items().unwrap_or_default(),
-            Query::read(&view.text.get()),
-        );
-        let passing = items.iter().filter(|event| view.passes(&query, event));
-        Arc::new(grouped(passing.cloned().collect()))
+        let event = |(_, row): (_, &Arc<Row>)| Arc::new(Event::of_row(row));
+        Arc::new(grouped(
+            known.with(|known| known.window().map(event).collect()),
+        ))
     });
-    let list_state = Memo::new(move |_| {
-        let (all, some) = (
-            live.items().map_or(0, |it| it.len()),
-            groups.with(|it| it.len()),
-        );
-        ListState::of(live.is_known(), live.freshness(), all, some)
-    });
+    let list_state = Memo::new(move |_| state(live));
+    let truncated = Signal::derive(move || known.with(KnownList::is_truncated));
     view! {
-        <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
-        <ListProgress progress=Signal::derive(move || live.progress())/>
-        <Cut
-            cut=Signal::derive(move || live.progress().cut)
-            words=t().kinds.cut_events()
-        />
+        <StaleBanner freshness=live.freshness shown=Signal::derive(move || known.with(|known| known.all > 0))/>
+        <ListProgress loading=Signal::derive(move || known.with(KnownList::loading))/>
+        <Cut cut=truncated words=t().kinds.cut()/>
         <Tally label=t().kinds.filter_by_type() counts=counts(live) chosen=view.warning/>
         {move || match list_state.get() {
-            ListState::Problem(problem) => {
+            TableState::Problem(problem) => {
                 let namespace = namespace.as_deref().map(str::to_owned);
                 view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
             }
-            ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
-            ListState::Empty => view! { <Empty/> }.into_any(),
-            ListState::NoMatch => view! { <NoMatch view=view/> }.into_any(),
-            ListState::Rows => view! { <Groups cluster=cluster.clone() groups=groups/> }.into_any(),
+            TableState::Loading => view! { <Skeleton lines=10/> }.into_any(),
+            TableState::Empty => view! { <Empty/> }.into_any(),
+            TableState::NoMatch => view! { <NoMatch view=view/> }.into_any(),
+            TableState::Rows => {
+                view! { <Groups cluster=cluster.clone() groups=groups live=live first=first/> }.into_any()
+            }
         }}
     }
 }
 
-fn counts(live: Store<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
+fn counts(live: LiveList) -> Signal<Vec<Count<bool>>> {
     let counts = Memo::new(move |_| {
-        let items = live.items().unwrap_or_default();
-        let of = |warning: bool, words, tone| Count {
+        let known = live.known.read();
+        let of = |warning: bool, severity, words, tone| Count {
             key: warning,
             words,
             tone: Some(tone),
-            count: items
-                .iter()
-                .filter(|it| it.warning == warning)
-                .count()
-                .min(MAX_EVENTS),
+            count: known.count(severity),
         };
         vec![
-            of(true, t().kinds.warnings(), Tone::Warning),
-            of(false, t().kinds.normal(), Tone::Neutral),
+            of(
+                true,
+                Severity::Degraded,
+                t().kinds.warnings(),
+                Tone::Warning,
+            ),
+            of(false, Severity::Healthy, t().kinds.normal(), Tone::Neutral),
         ]
     });
     counts.into()
@@ -202,33 +223,38 @@ fn NoMatch(view: View) -> impl IntoView {
     }
 }
 
-/// Shows the groups up to the selected number of events.
+/// Shows the groups of the window, and the buttons that move the window.
 #[component]
-fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
-    let most = RwSignal::new(STEP);
-    let all = move || groups.with(|groups| groups.iter().map(|it| it.events.len()).sum::<usize>());
+fn Groups(
+    cluster: String,
+    groups: Memo<Arc<Vec<Group>>>,
+    live: LiveList,
+    /// The index of the first event of the window.
+    first: RwSignal<usize>,
+) -> impl IntoView {
     let cluster = StoredValue::new(Arc::<str>::from(cluster));
-    let shown = move || {
-        let (mut remaining, groups) = (most.get(), groups.get());
-        let within = groups.iter().take_while(|group| {
-            let fits = remaining > 0;
-            remaining = remaining.saturating_sub(group.events.len());
-            fits
-        });
-        within.cloned().collect::<Vec<_>>()
-    };
-    let words = move || {
-        let rest = u64::try_from(all().saturating_sub(most.get())).unwrap_or(u64::MAX);
-        t().kinds.show_older(&count(rest))
-    };
+    let shown = move || groups.get().to_vec();
+    let older = Memo::new(move |_| {
+        let behind = |known: &KnownList| known.shown.saturating_sub(known.first + STEP);
+        live.known.with(behind)
+    });
+    let newer = Memo::new(move |_| live.known.with(|known| known.first));
+    let words = move || t().kinds.show_older(&count(older.get() as u64));
     view! {
         <ol class="timeline">
             <For each=shown key=Group::key let:group>
                 <EventGroup group=group cluster=cluster/>
             </For>
         </ol>
-        <Show when=move || { all() > most.get() }>
-            <div class="row"><Button on_press=move |()| most.update(|it| *it += STEP)>{words}</Button></div>
-        </Show>
+        <div class="row">
+            <Show when=move || { newer.get() > 0 }>
+                <Button on_press=move |()| first.set(newer.get_untracked().saturating_sub(STEP))>
+                    {t().kinds.show_newer()}
+                </Button>
+            </Show>
+            <Show when=move || { older.get() > 0 }>
+                <Button on_press=move |()| first.set(newer.get_untracked() + STEP)>{words}</Button>
+            </Show>
+        </div>
     }
 }

@@ -1,6 +1,7 @@
 //! The logs of a pod's containers, and of the pods of a workload.
 
 mod bar;
+mod filter;
 mod log_view;
 mod reader;
 mod view;
@@ -8,12 +9,10 @@ mod view;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
-use drover_ui_core::object::{
-    Container, Object, PodLine, Related, Role, containers, is_finished, related,
-};
+use drover_ui_core::object::{Container, Object, PodLine, Related, Role, containers, related};
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::field::Select;
-use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use jiff::Timestamp;
 use leptos::prelude::*;
 
@@ -23,6 +22,7 @@ use crate::freshness::Freshness;
 use bar::Bar;
 use log_view::LogView;
 use reader::Reader;
+use reader::many::MAX_STREAMS;
 use view::LogView;
 
 /// The pod whose log is shown.
@@ -54,11 +54,9 @@ pub(super) fn Logs(
     }
     let kind = named.kind;
     let target = Memo::new(move |_| object.with(|object| related(kind, object)));
-    let cluster = StoredValue::new(named.cluster);
+    let named = StoredValue::new(named);
     (move || match target.get() {
-        Some(_) => {
-            view! { <PodsLog cluster=cluster.get_value() target=target view=view/> }.into_any()
-        }
+        Some(_) => view! { <PodsLog named=named.get_value() target=target view=view/> }.into_any(),
         None => view! { <NoPods/> }.into_any(),
     })
     .into_any()
@@ -96,14 +94,14 @@ enum LogPageState {
 
 /// Shows the pod selector of a workload and the log of the selected pod.
 #[component]
-fn PodsLog(cluster: String, target: Memo<Option<Related>>, view: LogView) -> impl IntoView {
+fn PodsLog(named: KubectlObject, target: Memo<Option<Related>>, view: LogView) -> impl IntoView {
+    let cluster = named.cluster.clone();
     let Some(target) = target.get_untracked() else {
         return view! { <NoPods/> }.into_any();
     };
     let followed = follow(&cluster, &target);
     let pods = Memo::new(move |_| belonging(followed, &target));
     let options = Memo::new(move |_| pods.with(|pods| options_of(pods.as_deref())));
-    choose_first(view, pods);
     let pod = chosen_of(view, pods);
     let state = Memo::new(move |_| match (pods.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => LogPageState::Refused(problem),
@@ -114,9 +112,19 @@ fn PodsLog(cluster: String, target: Memo<Option<Related>>, view: LogView) -> imp
         (Some(_), _) => LogPageState::Pods,
     });
     let cluster = StoredValue::new(cluster);
-    let is_known = Memo::new(move |_| pod.known.with(Option::is_some));
+    let named = StoredValue::new(named);
+    let shown = Memo::new(move |_| {
+        if view.pod.with(String::is_empty) {
+            ShownPods::All
+        } else if pod.known.with(Option::is_some) {
+            ShownPods::One
+        } else {
+            ShownPods::Missing
+        }
+    });
     let choice = move || {
-        let options = with_chosen(options.get(), &view.pod.get_untracked());
+        let mut options = with_chosen(options.get(), &view.pod.get_untracked());
+        options.insert(0, (String::new(), t().log.all_pods(options.len())));
         view! { <Select label=t().log.pod() options=options value=view.pod/> }
     };
     (move || match state.get() {
@@ -128,10 +136,10 @@ fn PodsLog(cluster: String, target: Memo<Option<Related>>, view: LogView) -> imp
         LogPageState::Pods => view! {
             <div class="stack log-view">
                 <div class="log-pods">{choice}</div>
-                {move || if is_known.get() {
-                    view! { <PodLog cluster=cluster.get_value() pod=pod view=view/> }.into_any()
-                } else {
-                    view! { <NotThere/> }.into_any()
+                {move || match shown.get() {
+                    ShownPods::All => view! { <AllPodsLog workload=named.get_value() pods=pods view=view/> }.into_any(),
+                    ShownPods::One => view! { <PodLog cluster=cluster.get_value() pod=pod view=view/> }.into_any(),
+                    ShownPods::Missing => view! { <NotThere/> }.into_any(),
                 }}
             </div>
         }
@@ -167,21 +175,53 @@ fn options_of(pods: Option<&[Object]>) -> Vec<(String, String)> {
     .collect()
 }
 
-/// Preselects the first running pod.
-fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
-    Effect::new(move || {
-        if !view.pod.with(String::is_empty) {
-            return;
-        }
-        let first = pods.with(|pods| {
-            let pods = pods.as_deref()?;
-            let runs = pods.iter().find(|pod| !is_finished(pod));
-            Some(runs.or_else(|| pods.first())?.name().to_owned())
+/// The pods whose log is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShownPods {
+    All,
+    One,
+    /// The selected pod does not exist.
+    Missing,
+}
+
+/// Shows the logs of all pods of a workload, ordered by time.
+#[component]
+fn AllPodsLog(
+    workload: KubectlObject,
+    pods: Memo<Option<Vec<Object>>>,
+    view: LogView,
+) -> impl IntoView {
+    let options = Memo::new(move |_| {
+        let mut options = vec![(String::new(), t().log.all_containers().to_owned())];
+        pods.with(|pods| {
+            for container in pods.iter().flatten().flat_map(containers) {
+                let option = option(&container);
+                if !options.contains(&option) {
+                    options.push(option);
+                }
+            }
         });
-        if let Some(first) = first {
-            view.pod.set(first);
-        }
+        options
     });
+    let namespace = workload.namespace.clone().unwrap_or_default();
+    let cluster = workload.cluster.clone();
+    let request = Memo::new(move |_| Some(view.request_of_all(&cluster, &namespace)));
+    let reader = Reader::begin_many(request, pods);
+    let count = move || pods.with(|pods| pods.iter().flatten().flat_map(containers).count());
+    let too_many = move || {
+        let many = count() > MAX_STREAMS && view.container.with(String::is_empty);
+        many.then(|| {
+            view! { <Banner mood=BannerKind::Warning>{t().log.too_many(MAX_STREAMS)}</Banner> }
+        })
+    };
+    let workload = StoredValue::new(Some(workload));
+    view! {
+        <div class="stack log-view">
+            <Bar view=view reader=reader options=options request=request/>
+            {too_many}
+            <LogView view=view reader=reader request=request workload=workload/>
+        </div>
+    }
 }
 
 /// Adds the selected pod to the options if the pod was deleted.

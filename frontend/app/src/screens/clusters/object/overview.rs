@@ -4,19 +4,21 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{
-    Condition, Container, Fact, FactValue, Object, ObjectState, Overview, Section, crashes, related,
+    Condition, Container, FactValue, Object, ObjectState, Overview, crashes, listed_sections,
+    related,
 };
 use drover_ui_kit::badge::{Badge, Tone};
 use leptos::prelude::*;
 
 use super::crash::Crashes;
+use super::facts::{FactCards, FactTables, ListedFacts, LongText, Value, is_long};
 use super::related::RelatedObjects;
-use super::words::{Age, AgeForm, Link};
+use super::relations::Relations;
+use super::secret::SecretKeys;
+use super::words::{Age, AgeForm};
 use crate::command::CliCommand;
 use crate::screens::kinds::tone_of;
-
-/// The length in characters above which the page collapses the value of a label or annotation.
-const LONG: usize = 120;
+use crate::served_kinds::ServedKinds;
 
 /// Shows the overview tab.
 #[component]
@@ -26,8 +28,8 @@ pub(super) fn OverviewTab(
     overview: Memo<Overview>,
 ) -> impl IntoView {
     let command = named.describe();
-    let KubectlObject { cluster, kind, .. } = named;
-    let cluster = StoredValue::new(cluster);
+    let kind = named.kind;
+    let cluster = StoredValue::new(named.cluster.clone());
     let sections = Memo::new(move |_| overview.with(|it| it.sections.clone()));
     let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
     let conditions = Memo::new(move |_| overview.with(|it| it.conditions.clone()));
@@ -38,53 +40,36 @@ pub(super) fn OverviewTab(
         Kind::PODS => object.with(crashes),
         _ => crashing.get(),
     });
-    let sections = move || {
-        let sections = sections.get().into_iter();
-        let cards = sections.map(|section| view! { <Facts section=section cluster=cluster/> });
-        cards.collect_view()
+    let served = expect_context::<ServedKinds>();
+    let lists = Memo::new(move |_| {
+        let mut lists = object.with(|object| listed_sections(kind, object));
+        lists.retain(|list| served.serves(list.kind) == Some(true));
+        lists
+    });
+    let lists = move || {
+        let lists = lists.get().into_iter();
+        lists
+            .map(|list| view! { <ListedFacts list=list cluster=cluster/> })
+            .collect_view()
     };
+    let secret =
+        (kind == Kind::SECRETS).then(move || view! { <SecretKeys named=named secret=object/> });
     view! {
         <div class="stack">
             <Crashes crashes=crashes cluster=cluster of_pod=kind == Kind::PODS/>
             <div class="cards">
-                {sections}
+                <FactCards sections=sections cluster=cluster/>
                 <Metadata object=object cluster=cluster/>
             </div>
+            {secret}
+            <FactTables sections=sections cluster=cluster/>
+            {lists}
             {move || containers.with(|it| !it.is_empty()).then(|| view! { <Containers containers=containers/> })}
             {move || conditions.with(|it| !it.is_empty()).then(|| view! { <Conditions conditions=conditions/> })}
             {move || belongings.get().map(|target| view! { <RelatedObjects cluster=cluster target=target of=kind crashing=crashing/> })}
+            <Relations cluster=cluster kind=kind object=object/>
             <footer class="page-foot"><CliCommand line=command/></footer>
         </div>
-    }
-}
-
-#[component]
-fn Facts(section: Section, cluster: StoredValue<String>) -> impl IntoView {
-    let facts = section.facts.into_iter().map(|fact| {
-        let Fact { name, worth } = fact;
-        view! { <dt>{name}</dt><dd><Value worth=worth cluster=cluster/></dd> }
-    });
-    view! {
-        <section class="card"><h3>{section.heading}</h3><dl class="facts">{facts.collect_view()}</dl></section>
-    }
-}
-
-#[component]
-fn Value(worth: FactValue, cluster: StoredValue<String>) -> impl IntoView {
-    match worth {
-        FactValue::Text(text) => text.into_any(),
-        FactValue::Codes(codes) => {
-            let codes = codes
-                .into_iter()
-                .map(|code| view! { <code class="object-code">{code}</code> });
-            view! { <span class="stack-tight">{codes.collect_view()}</span> }.into_any()
-        }
-        FactValue::At(at) => view! { <Age at=at/> }.into_any(),
-        FactValue::Links(links) => {
-            let links = links.into_iter();
-            let links = links.map(|to| view! { <Link cluster=cluster to=to/> });
-            view! { <span class="stack-tight">{links.collect_view()}</span> }.into_any()
-        }
     }
 }
 
@@ -131,19 +116,11 @@ fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
             return view! { <span class="muted">{t().states.none()}</span> }.into_any();
         }
         let rows = pairs.into_iter().map(|(key, value)| {
-            if value.len() <= LONG && !value.contains('\n') {
+            if !is_long(&value) {
                 return view! { <li><code class="object-code">{format!("{key}={value}")}</code></li> }.into_any();
             }
             let summary = t().object.long_value(&key, value.len());
-            view! {
-                <li>
-                    <details class="object-long-value">
-                        <summary><code class="object-code">{summary}</code></summary>
-                        <pre tabindex="0">{value}</pre>
-                    </details>
-                </li>
-            }
-            .into_any()
+            view! { <li><LongText summary=summary text=value/></li> }.into_any()
         });
         view! { <ul class="stack-tight">{rows.collect_view()}</ul> }.into_any()
     };

@@ -3,9 +3,7 @@
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
-use drover_ui_core::object::{
-    Crash, Object, Overview, PodLine, Reference, Related, Target, crashes,
-};
+use drover_ui_core::object::{Crash, Object, PodLine, Related, crashes};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::notice::Skeleton;
 use leptos::prelude::*;
@@ -94,7 +92,7 @@ fn Lines(
     let rows = ours.iter().take(MAX_SHOWN).map(|one| {
         let line = match kind {
             Kind::PODS => PodLine::on(one, &not_ready),
-            kind => other(kind, one),
+            _ => PodLine::of_job(one),
         };
         view! { <OneLine line=line cluster=cluster/> }
     });
@@ -103,24 +101,6 @@ fn Lines(
         view! { <p class="muted">{t().object.more_related(more)}</p> }
     });
     view! { <ul class="related-list">{rows}</ul>{more} }
-}
-
-fn other(kind: Kind, one: &Object) -> PodLine {
-    PodLine {
-        pod: Reference {
-            words: one.name().to_owned(),
-            target: Some(Target {
-                kind,
-                namespace: one.namespace().map(str::to_owned),
-                name: one.name().to_owned(),
-            }),
-        },
-        object_state: Overview::of(kind, one).object_state,
-        ready: String::new(),
-        restarts: 0,
-        node: None,
-        created: one.created(),
-    }
 }
 
 #[component]

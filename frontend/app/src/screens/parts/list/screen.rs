@@ -12,6 +12,7 @@ use super::contents::Contents;
 use super::{ListState, Refused};
 use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
+use crate::screens::head::PageHead;
 
 /// The kind of the listed objects, and the number of placeholder lines during loading.
 #[derive(Clone, Copy, Debug)]
@@ -44,15 +45,15 @@ pub(crate) fn ListScreen<R: Row>(
     children: Option<Children>,
 ) -> impl IntoView {
     let status = contents.status;
+    let actions = move || {
+        let action = action.as_ref().map(ViewFn::run);
+        view! { <ListFilter kind=kind contents=contents/>{action} }
+    };
     view! {
         <div class="page">
-            <header class="page-head">
-                <h1>{t().lists.heading(kind.noun)}</h1>
+            <PageHead title=t().lists.heading(kind.noun) actions=actions>
                 <FreshnessMark freshness=status.freshness/>
-                <span class="grow"></span>
-                <ListFilter kind=kind contents=contents/>
-                {action.map(|action| action.run())}
-            </header>
+            </PageHead>
             <StaleBanner freshness=status.freshness shown=status.known/>
             {children.map(|children| children())}
             <ListBody kind=kind contents=contents empty=empty selection=selection/>
@@ -109,6 +110,7 @@ pub(crate) fn ListBody<R: Row>(
                         rows=contents.shown
                         sorting=view.sorting
                         selection=selection
+                        tall=true
                     />
                 }.into_any(),
             }}

@@ -1,17 +1,18 @@
 //! The options and the state of a log.
 
-use drover_ui_core::kubectl;
-use drover_ui_core::log::{Log, LogRequest, MAX_LINES, SINCES, Since, TAILS};
+use drover_ui_core::kubectl::{self, KubectlObject};
+use drover_ui_core::log::{Log, LogRequest, MAX_LINES, MinLevel, SINCES, Since, TAILS};
 use drover_ui_core::messages::t;
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
-use drover_ui_kit::field::{Checkbox, Select};
+use drover_ui_kit::field::{Checkbox, Select, TextField};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
+use super::filter::bad_filter;
 use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::clock::time_of_day;
@@ -31,6 +32,7 @@ pub(super) fn Bar(
         Since::Begin => (String::new(), t().log.since_start().to_owned()),
         since @ Since::Minutes(_) => (since.key(), t().durations.ago(&since.key())),
     });
+    let levels = MinLevel::ALL.map(|level| (level.key().to_owned(), level.words().to_owned()));
     let tails = TAILS.into_iter();
     let tails = tails.map(|tail| (tail.to_string(), t().log.lines(tail as usize)));
     view! {
@@ -38,6 +40,8 @@ pub(super) fn Bar(
             {move || view! { <Select label=t().log.container() options=options.get() value=view.container/> }}
             <Select label=t().log.since() options=sinces.collect() value=view.since/>
             <Select label=t().log.tail() options=tails.collect() value=view.tail/>
+            <Select label=t().log.level() options=levels.to_vec() value=view.level/>
+            <TextField label=t().log.filter() value=view.filter error=Signal::derive(move || bad_filter(&view.filter.get()))/>
             <div class="log-options" role="group" aria-label=t().log.options()>
                 <Checkbox label=t().log.follow() checked=view.follow/>
                 <Checkbox label=t().log.previous() checked=view.previous/>
@@ -68,11 +72,7 @@ fn CopyAndDownload(
         })
     };
     let download = move |()| {
-        let name = request.with_untracked(|request| {
-            request
-                .as_ref()
-                .map(|request| format!("{}-{}.log", request.pod, request.container))
-        });
+        let name = request.with_untracked(|request| request.as_ref().map(LogRequest::file_name));
         if !save(&name.unwrap_or_else(|| "pod.log".to_owned()), &text()) {
             toasts.warn(t().log.cannot_download());
         }
@@ -111,17 +111,25 @@ pub(super) fn Foot(
     view: LogView,
     reader: Reader,
     request: Memo<Option<LogRequest>>,
+    /// The workload, for the log of all its pods.
+    workload: StoredValue<Option<KubectlObject>>,
 ) -> impl IntoView {
     let command = Signal::derive(move || {
         let times = view.times.get();
-        request
-            .with(|request| {
-                request
-                    .as_ref()
-                    .map(|request| kubectl::logs(request, times))
+        let line = |request: &LogRequest| {
+            workload.with_value(|workload| match workload {
+                Some(workload) => kubectl::workload_logs(workload, request, times),
+                None => kubectl::logs(request, times),
             })
+        };
+        request
+            .with(|request| request.as_ref().map(line))
             .unwrap_or_default()
     });
+    let hidden = move || match reader.log.with(Log::hidden) {
+        0 => None,
+        hidden => Some(view! { <span>{t().log.hidden_lines(hidden)}</span> }),
+    };
     let count = move || reader.log.with(counted);
     let (class, words) = (
         move || match reader.reading.get() {
@@ -143,6 +151,7 @@ pub(super) fn Foot(
         <footer class="page-foot">
             <span class=class role="status">{words}</span>
             <span>{count}</span>
+            {hidden}
             <CliCommand line=command/>
         </footer>
     }

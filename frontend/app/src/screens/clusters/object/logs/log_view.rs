@@ -1,6 +1,7 @@
 //! The view of the lines of a log.
 
 use drover_ui_core::find::{Find, step};
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, Segment};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::ProblemKind;
@@ -12,12 +13,15 @@ use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use leptos::prelude::*;
 
 use super::bar::Foot;
+use super::filter;
 use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
 /// The width in characters of a timestamp and a space, for example `2026-11-22T14:03:59.123Z`.
 const TIME_COLUMNS: usize = 25;
+/// The width in characters of the container in a log of many containers.
+const SOURCE_COLUMNS: usize = 25;
 
 /// Shows the lines and the search field.
 #[component]
@@ -25,10 +29,13 @@ pub(super) fn LogView(
     view: LogView,
     reader: Reader,
     request: Memo<Option<LogRequest>>,
+    #[prop(default = StoredValue::new(None))] workload: StoredValue<Option<KubectlObject>>,
 ) -> impl IntoView {
     let scroll = Scroll::default();
     let log = reader.log;
-    let pages = Pages::of(log, view, scroll);
+    filter::apply(view, reader);
+    let source = workload.with_value(|workload| workload.as_ref().map_or(0, |_| SOURCE_COLUMNS));
+    let pages = Pages::of(log, view, scroll, source);
     Effect::new(move || {
         // Another request starts at the end of the log.
         request.track();
@@ -52,7 +59,7 @@ pub(super) fn LogView(
             }}
             <Resume scroll=scroll log=log/>
         </div>
-        <Foot view=view reader=reader request=request/>
+        <Foot view=view reader=reader request=request workload=workload/>
     }
 }
 
@@ -82,6 +89,8 @@ struct Pages {
     columns: Memo<usize>,
     /// The width of the timestamp gutter, in characters.
     gutter: Memo<usize>,
+    /// The width of the container, in characters. 0 for the log of a single container.
+    source: usize,
     /// The line number of the current match.
     current: RwSignal<Option<u64>>,
     /// A version number that changes when rows must be drawn again.
@@ -89,7 +98,7 @@ struct Pages {
 }
 
 impl Pages {
-    fn of(log: RwSignal<Log>, view: LogView, scroll: Scroll) -> Self {
+    fn of(log: RwSignal<Log>, view: LogView, scroll: Scroll, source: usize) -> Self {
         Effect::new(move || {
             let find = Find::new(&view.find.get());
             if log.with_untracked(|log| *log.wanted() != find) {
@@ -99,13 +108,19 @@ impl Pages {
         let gutter = Memo::new(move |_| if view.times.get() { TIME_COLUMNS } else { 0 });
         let columns = Memo::new(move |_| {
             let room = view.wrap.get().then(|| scroll.columns());
-            rows::columns(room, gutter.get())
+            rows::columns(room, gutter.get() + source)
         });
         let layout = Memo::new(move |_| {
             let columns = columns.get();
             log.with(|log| {
                 let lines = log.lines().iter();
-                Layout::of(lines.map(|line| height(&line.entry.text, columns)))
+                Layout::of(lines.map(|line| {
+                    if line.is_hidden {
+                        0
+                    } else {
+                        height(&line.entry.text, columns)
+                    }
+                }))
             })
         });
         let desired = Memo::new(move |_| log.with(|log| log.wanted().clone()));
@@ -120,6 +135,7 @@ impl Pages {
             layout,
             columns,
             gutter,
+            source,
             current,
             look,
         }
@@ -159,7 +175,7 @@ impl Pages {
 
     /// Returns the number of characters in the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
-        rows::widest(self.columns.get(), self.gutter.get(), || {
+        rows::widest(self.columns.get(), self.gutter.get() + self.source, || {
             self.log.with(|log| {
                 let lines = log.lines().iter();
                 lines.map(|line| line.entry.text.len()).max()
@@ -310,12 +326,18 @@ fn row_view(entry: &Entry, part: usize, look: RowStyle, find: &Find) -> AnyView 
         .at
         .filter(|_| part == 0 && gutter > 0)
         .map(|at| format!("{at:.3}"));
+    let source = entry.source.as_ref().map(|source| {
+        let class = format!("log-source source-{}", source.color);
+        let label = (part == 0).then(|| source.label.to_string());
+        view! { <span class=class title=source.label.to_string()><bdi>{label}</bdi></span> }
+    });
     let gutter = (gutter > 0).then(|| {
         view! { <span class="text-gutter time" style:width=format!("{gutter}ch")>{time}</span> }
     });
     view! {
         <div class=format!("text-row{level}{current}")>
             {gutter}
+            {source}
             <span class="text-line">{pieces}</span>
         </div>
     }

@@ -1,11 +1,13 @@
 //! Reads a log stream and resumes the stream after an interruption.
 
+pub(super) mod many;
+
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::log::{Log, LogRequest, LogStreamEnd, Next, ResumePosition, next};
+use drover_ui_core::log::{Log, LogRequest, LogSource, LogStreamEnd, Next, ResumePosition, next};
 use drover_ui_core::messages::t;
-use drover_ui_core::object::life;
+use drover_ui_core::object::{Lifecycle, life};
 use drover_ui_core::problem::Problem;
 use futures::future::{AbortHandle, Either, abortable, select};
 use jiff::Timestamp;
@@ -18,6 +20,7 @@ use crate::fetch::Request;
 use crate::network::rest;
 use crate::session::Session;
 use crate::stream::{Interruption, LineStream};
+use many::Batch;
 
 /// The timeout of a stream without data. After the timeout, the page sends the request again,
 /// because the connection can be lost.
@@ -84,13 +87,18 @@ impl Reader {
         Effect::new(move || {
             end();
             uid.track();
-            let find = reader.log.with_untracked(|log| log.wanted().clone());
-            let mut log = Log::default();
-            log.find(find);
-            reader.log.set(log);
+            reader.log.update(Log::clear);
             reader.reading.set(ReaderState::Opening);
             if let Some(request) = request.get() {
-                let (task, handle) = abortable(reader.read(request, pod, session));
+                let stream = ContainerStream {
+                    reader,
+                    reading: ReadingState::Shared(reader.reading),
+                    source: None,
+                    batch: None,
+                };
+                let container = request.container.clone();
+                let life = move || life_of(pod, &container);
+                let (task, handle) = abortable(stream.read(request, life, session));
                 running.set_value(Some(handle));
                 spawn_local(async move {
                     // The task ends by abort when the user leaves the screen.
@@ -101,8 +109,60 @@ impl Reader {
         on_cleanup(end);
         reader
     }
+}
 
-    async fn read(self, request: LogRequest, pod: Pod, session: Session) {
+/// Returns the state of a container. Returns `None` if the pod was deleted.
+fn life_of(pod: Pod, container: &str) -> Option<Lifecycle> {
+    let is_gone = pod.is_gone.get_untracked();
+    pod.known.with_untracked(|pod| {
+        let pod = pod.as_ref().filter(|_| !is_gone);
+        pod.map(|pod| life(pod, container))
+    })
+}
+
+/// The state of a stream.
+#[derive(Clone)]
+enum ReadingState {
+    /// The state of the reader of a single container.
+    Shared(RwSignal<ReaderState>),
+    /// The state of one of many containers.
+    Own(ArcRwSignal<ReaderState>),
+}
+
+impl ReadingState {
+    fn get(&self) -> ReaderState {
+        match self {
+            Self::Shared(state) => state.get_untracked(),
+            Self::Own(state) => state.get_untracked(),
+        }
+    }
+
+    fn set(&self, value: ReaderState) {
+        match self {
+            Self::Shared(state) => state.set(value),
+            Self::Own(state) => state.set(value),
+        }
+    }
+}
+
+/// The stream of one container.
+#[derive(Clone)]
+struct ContainerStream {
+    reader: Reader,
+    reading: ReadingState,
+    /// The container, in a log of many containers.
+    source: Option<LogSource>,
+    /// The received lines of many containers that the log does not contain yet.
+    batch: Option<Batch>,
+}
+
+impl ContainerStream {
+    async fn read(
+        self,
+        request: LogRequest,
+        life: impl Fn() -> Option<Lifecycle>,
+        session: Session,
+    ) {
         let mut backoff = Backoff::default();
         let mut noted = None;
         loop {
@@ -119,12 +179,7 @@ impl Reader {
                 }
                 LogStreamEnd::Done => {}
             }
-            let is_gone = pod.is_gone.get_untracked();
-            let life = pod.known.with_untracked(|pod| {
-                let pod = pod.as_ref().filter(|_| !is_gone);
-                pod.map(|pod| life(pod, &request.container))
-            });
-            match next(&request, ending, life) {
+            match next(&request, ending, life()) {
                 Next::Stop(words) => {
                     self.note_once(&mut noted, &words);
                     return self.reading.set(ReaderState::Over(words));
@@ -143,12 +198,12 @@ impl Reader {
 
     /// Sends a request and reads its response.
     async fn stream(
-        self,
+        &self,
         request: &LogRequest,
         backoff: &mut Backoff,
         noted: &mut Option<String>,
     ) -> LogStreamEnd {
-        let mut position = self.log.with_untracked(Log::resume_position);
+        let mut position = self.position();
         let mut stream = match self.open(request, position.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(MAX_LINE_BYTES),
             Err(reason) => return reason.into(),
@@ -159,13 +214,7 @@ impl Reader {
                 Ok(None) => (Vec::from_iter(stream.last()), true),
                 Err(reason) => return reason.into(),
             };
-            let mut new = 0;
-            self.log.update(|log| {
-                for line in lines {
-                    new += usize::from(log.push_new(&line, position.as_mut()));
-                }
-            });
-            if new > 0 {
+            if self.add(lines, position.as_mut()) > 0 {
                 backoff.reset();
                 *noted = None;
                 self.goes_on(request);
@@ -176,9 +225,35 @@ impl Reader {
         }
     }
 
+    /// Returns the position from which the stream resumes.
+    fn position(&self) -> Option<ResumePosition> {
+        if let Some(batch) = &self.batch {
+            batch.flush(self.reader.log);
+        }
+        let source = self.source.as_ref();
+        let log = self.reader.log;
+        log.with_untracked(|log| log.resume_position_of(source))
+    }
+
+    /// Adds lines, and returns the number of new lines.
+    fn add(&self, lines: Vec<Vec<u8>>, mut position: Option<&mut ResumePosition>) -> usize {
+        if let (Some(batch), Some(source)) = (&self.batch, &self.source) {
+            let lines = lines.iter();
+            let new = lines.filter_map(|line| Log::read(line, source, position.as_deref_mut()));
+            return batch.add(new.collect(), self.reader.log);
+        }
+        let mut new = 0;
+        self.reader.log.update(|log| {
+            for line in lines {
+                new += usize::from(log.push_new(&line, position.as_deref_mut()));
+            }
+        });
+        new
+    }
+
     /// Sends the request and sets the state after the response started.
     async fn open(
-        self,
+        &self,
         request: &LogRequest,
         position: Option<&ResumePosition>,
     ) -> Result<LineStream, Interruption> {
@@ -189,18 +264,14 @@ impl Reader {
             Either::Right(((), opening)) => {
                 // A response with known lines starts immediately, so only a late first response
                 // means an empty log.
-                let is_first = self
-                    .reading
-                    .with_untracked(|reading| *reading == ReaderState::Opening);
+                let is_first = self.reading.get() == ReaderState::Opening;
                 if is_first && position.is_none() {
                     self.goes_on(request);
                 }
                 opening.await?
             }
         };
-        let was_cut = self
-            .reading
-            .with_untracked(|reading| matches!(reading, ReaderState::Cut { .. }));
+        let was_cut = matches!(self.reading.get(), ReaderState::Cut { .. });
         // A response before the restart of the container can be the log of the previous run.
         if was_cut || position.is_none() {
             self.goes_on(request);
@@ -209,31 +280,27 @@ impl Reader {
     }
 
     /// Sets the state to [`ReaderState::Following`] if the request streams new lines.
-    fn goes_on(self, request: &LogRequest) {
-        if request.follows()
-            && self
-                .reading
-                .with_untracked(|it| *it != ReaderState::Following)
-        {
+    fn goes_on(&self, request: &LogRequest) {
+        if request.follows() && self.reading.get() != ReaderState::Following {
             self.reading.set(ReaderState::Following);
         }
     }
 
     /// Adds a note to the log unless the last note has the same text.
-    fn note_once(self, noted: &mut Option<String>, words: &str) {
-        if noted.as_deref() != Some(words)
-            && self
-                .log
-                .with_untracked(|log| log.resume_position().is_some())
-        {
-            self.log
-                .update(|log| log.note(&format!("{}  {words}", time_of_day(now()))));
+    fn note_once(&self, noted: &mut Option<String>, words: &str) {
+        if noted.as_deref() != Some(words) && self.position().is_some() {
+            let words = match &self.source {
+                Some(source) => t().log.of_source(&source.label, words),
+                None => words.to_owned(),
+            };
+            let log = self.reader.log;
+            log.update(|log| log.note(&format!("{}  {words}", time_of_day(now()))));
         }
         *noted = Some(words.to_owned());
     }
 
-    fn mark_stale(self, noted: &mut Option<String>, problem: Problem) {
-        let since = match self.reading.get_untracked() {
+    fn mark_stale(&self, noted: &mut Option<String>, problem: Problem) {
+        let since = match self.reading.get() {
             ReaderState::Cut { since, .. } => since,
             _ => now(),
         };

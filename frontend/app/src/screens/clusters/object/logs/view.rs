@@ -27,6 +27,10 @@ pub(super) struct LogView {
     pub(super) wrap: RwSignal<bool>,
     /// The text to search for.
     pub(super) find: RwSignal<String>,
+    /// The lowest level of the shown lines, in the format of the URL.
+    pub(super) level: RwSignal<String>,
+    /// The regular expression that shown lines match.
+    pub(super) filter: RwSignal<String>,
 }
 
 impl LogView {
@@ -44,6 +48,8 @@ impl LogView {
             times: RwSignal::new(options.times),
             wrap: RwSignal::new(options.wrap),
             find: RwSignal::new(options.find),
+            level: RwSignal::new(options.level),
+            filter: RwSignal::new(options.filter),
         };
         address::keep(move || address::path(&screen, &view.options().query()));
         view
@@ -60,11 +66,18 @@ impl LogView {
             times: self.times.get(),
             wrap: self.wrap.get(),
             find: self.find.get(),
+            level: self.level.get(),
+            filter: self.filter.get(),
         }
     }
 
     /// Returns the log request. Returns `None` without a container.
     pub(super) fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
         self.options().request(cluster, namespace, pod)
+    }
+
+    /// Returns the log request for all pods of a workload. An empty container means all containers.
+    pub(super) fn request_of_all(self, cluster: &str, namespace: &str) -> LogRequest {
+        self.options().request_of_all(cluster, namespace, "")
     }
 }

@@ -17,15 +17,32 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::View;
+use super::owners::{LineOwners, OWNERS_COLUMNS};
 use crate::file::save;
 
 /// Shows the text, the search field and the actions.
 #[component]
 pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl IntoView {
     let language = manifest.language();
+    let shown = manifest.clone();
     let text = Memo::new(move |_| Arc::new(manifest.text(view.managed.get())));
     let scroll = Scroll::default();
-    let text_view = TextView::of(text, view, scroll);
+    // The owners need time to parse, so the page parses them only when they are shown.
+    let owners = Memo::new(move |_| {
+        let owners = view
+            .owners
+            .get()
+            .then(|| text.with(|text| LineOwners::of(&shown, text)));
+        owners.flatten().map(Arc::new)
+    });
+    let text_view = TextView::of(text, owners, view, scroll);
+    let toggle = (language == "yaml").then(|| {
+        view! { <Checkbox label=t().ownership.show() checked=view.owners/> }
+    });
+    let managers = move || {
+        let are_shown = view.owners.get();
+        are_shown.then(|| owners.get().map(|owners| owners.managers()))
+    };
     let note = match language {
         "yaml" => t().object.yaml_note(),
         _ => t().object.json_note(),
@@ -34,10 +51,12 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
         <div class="log-view-bar">
             <Finding text_view=text_view view=view scroll=scroll/>
             <Checkbox label=t().object.managed_fields() checked=view.managed/>
+            {toggle}
             <Checkbox label=t().log.wrap() checked=view.wrap/>
             <span class="grow muted">{note}</span>
             <CopyAndDownload text=text file=file/>
         </div>
+        {managers}
         <Rows text_view=text_view scroll=scroll/>
     }
 }
@@ -62,11 +81,15 @@ fn CopyAndDownload(text: Memo<Arc<String>>, file: String) -> impl IntoView {
 #[derive(Clone, Copy)]
 struct TextView {
     lines: Memo<Arc<Vec<String>>>,
+    /// The owners of the lines; `None` if they are not shown.
+    owners: Memo<Option<Arc<LineOwners>>>,
     layout: Memo<Layout>,
     /// The number of characters per row, without the gutter.
     columns: Memo<usize>,
     /// The width of the line number gutter, in characters.
     gutter: Memo<usize>,
+    /// The width of the gutter and the owners, in characters.
+    start: Memo<usize>,
     find: Memo<Find>,
     /// The indexes of the matching lines.
     found: Memo<Vec<usize>>,
@@ -79,15 +102,24 @@ struct TextView {
 }
 
 impl TextView {
-    fn of(text: Memo<Arc<String>>, view: View, scroll: Scroll) -> Self {
+    fn of(
+        text: Memo<Arc<String>>,
+        owners: Memo<Option<Arc<LineOwners>>>,
+        view: View,
+        scroll: Scroll,
+    ) -> Self {
         let lines = Memo::new(move |_| {
             let lines = text.with(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
             Arc::new(lines)
         });
         let gutter = Memo::new(move |_| lines.with(|lines| lines.len().to_string().len() + 2));
+        let start = Memo::new(move |_| {
+            let owners = owners.with(Option::is_some);
+            gutter.get() + if owners { OWNERS_COLUMNS } else { 0 }
+        });
         let columns = Memo::new(move |_| {
             let room = view.wrap.get().then(|| scroll.columns());
-            rows::columns(room, gutter.get())
+            rows::columns(room, start.get())
         });
         let layout = Memo::new(move |_| {
             let columns = columns.get();
@@ -114,12 +146,15 @@ impl TextView {
             lines.track();
             columns.track();
             find.track();
+            owners.track();
         });
         Self {
             lines,
+            owners,
             layout,
             columns,
             gutter,
+            start,
             find,
             found,
             at,
@@ -148,6 +183,8 @@ impl TextView {
         });
         let number = (part == 0).then(|| (line + 1).to_string());
         let wide = format!("{}ch", self.gutter.get_untracked());
+        let owners = self.owners.get_untracked();
+        let owners = owners.map(|owners| owners.view((part == 0).then_some(line)));
         let class = if self.current.get_untracked() == Some(line) {
             "text-row current"
         } else {
@@ -156,6 +193,7 @@ impl TextView {
         view! {
             <div class=class>
                 <span class="text-gutter" aria-hidden="true" style:width=wide>{number}</span>
+                {owners}
                 <span class="text-line">{pieces}</span>
             </div>
         }
@@ -164,7 +202,7 @@ impl TextView {
 
     /// Returns the number of characters in the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
-        rows::widest(self.columns.get(), self.gutter.get(), || {
+        rows::widest(self.columns.get(), self.start.get(), || {
             self.lines.with(|lines| lines.iter().map(String::len).max())
         })
     }

@@ -1,0 +1,80 @@
+/** Keys of lists, the selection of rows, and the plan of an action on several objects. */
+
+import type { Locator, Page } from "@playwright/test";
+
+import { expectAccessible } from "../stage/accessible.ts";
+import { asAdministrator as test, expect } from "../stage/users.ts";
+
+const PODS = "/clusters/demo-large/pods";
+
+const dialog = (page: Page): Locator => page.getByRole("dialog");
+const links = (page: Page): Locator => page.locator("tr[data-row] a");
+
+async function openPods(page: Page): Promise<void> {
+  await page.goto(PODS);
+  await links(page).first().waitFor();
+}
+
+/** Returns the ARIA index of the focused row. */
+function focusedRow(page: Page): Promise<number> {
+  return page.evaluate(() => Number(document.activeElement?.closest("tr")?.getAttribute("aria-rowindex") ?? 0));
+}
+
+test("keys move the focus to each row of a long list", async ({ page }) => {
+  await openPods(page);
+  // The list is rendered again when the usage arrives.
+  await page.getByRole("columnheader", { name: "Memory" }).waitFor();
+  const count = Number(await page.locator("table").first().getAttribute("aria-rowcount"));
+  expect(count, "the page renders only a part of the list").toBeGreaterThan(1 + (await page.locator("tr[data-row]").count()));
+  await page.keyboard.press("j");
+  await expect.poll(() => focusedRow(page)).toBe(2);
+  await page.keyboard.press("j");
+  await expect.poll(() => focusedRow(page)).toBe(3);
+  await page.keyboard.press("k");
+  await expect.poll(() => focusedRow(page)).toBe(2);
+  await page.keyboard.press("G");
+  await expect.poll(() => focusedRow(page)).toBe(count);
+  await page.keyboard.press("g");
+  await expect.poll(() => focusedRow(page)).toBe(2);
+  await page.keyboard.press("/");
+  await page.keyboard.type("jjj");
+  await expect(page.getByRole("searchbox", { name: "Filter Pods" })).toHaveValue("jjj");
+});
+
+test("keys select rows and open the views of an object", async ({ page }) => {
+  await openPods(page);
+  await page.keyboard.press("j");
+  await page.keyboard.press(" ");
+  await expect(page.getByText("1 selected", { exact: true })).toBeVisible();
+  const count = Number(await page.locator("table").first().getAttribute("aria-rowcount")) - 1;
+  await page.getByRole("button", { name: /^Select all [0-9]+ matches$/ }).click();
+  await expect(page.getByText(`${count} selected`, { exact: true })).toBeVisible();
+  await links(page).first().focus();
+  await page.keyboard.press("Escape");
+  await expect(page.getByText(`${count} selected`, { exact: true })).toBeHidden();
+  await page.keyboard.press("y");
+  await expect(page).toHaveURL(/\?tab=yaml/);
+  await page.goBack();
+  await links(page).first().waitFor();
+  await links(page).first().focus();
+  await page.keyboard.press("l");
+  await expect(page).toHaveURL(/\?tab=logs/);
+});
+
+test("single-character keys can be turned off", async ({ page }) => {
+  await openPods(page);
+  await page.keyboard.press("?");
+  await expect(dialog(page).getByRole("row", { name: /Delete the selected objects/ })).toBeVisible();
+  await expectAccessible(page, "keyboard shortcuts");
+  await dialog(page).getByLabel("Single-character keys").uncheck();
+  await page.keyboard.press("Escape");
+  await expect(dialog(page)).toBeHidden();
+  await links(page).first().focus();
+  await page.keyboard.press("y");
+  await page.keyboard.press("?");
+  await page.keyboard.press("ArrowDown");
+  await expect.poll(() => focusedRow(page)).toBe(3);
+  await expect(page).toHaveURL(new RegExp(`${PODS}$`));
+  await page.keyboard.press("Control+d");
+  await expect(dialog(page).getByRole("heading", { name: "Delete 1 Pod" })).toBeVisible();
+});

@@ -1,0 +1,62 @@
+//! The numbers of rows of a list, in the bar above the list.
+
+use drover_rows::Severity;
+use drover_ui_core::messages::t;
+use drover_ui_kit::tally::{Count, Tally};
+use leptos::prelude::*;
+
+use super::tone_of;
+use super::view::View;
+use crate::rows::LiveList;
+use crate::screens::list::counted;
+
+/// The numbers of rows of the current list.
+#[derive(Clone, Copy)]
+pub(super) struct Totals {
+    rows: RwSignal<String>,
+    severities: RwSignal<Vec<Count<Severity>>>,
+}
+
+impl Totals {
+    pub(super) fn new() -> Self {
+        Self {
+            rows: RwSignal::new(String::new()),
+            severities: RwSignal::new(Vec::new()),
+        }
+    }
+
+    /// Shows the numbers of a list. The bar remains when another list replaces the list.
+    pub(super) fn follow(self, live: LiveList) {
+        let known = live.known;
+        let rows = Memo::new(move |_| known.with(|known| counted(known.shown, known.all)));
+        let severities = Memo::new(move |_| counts(live));
+        Effect::new(move || self.rows.set(rows.get()));
+        Effect::new(move || self.severities.set(severities.get()));
+        on_cleanup(move || {
+            // The bar can be disposed before the list.
+            let _ = self.rows.try_set(String::new());
+            let _ = self.severities.try_set(Vec::new());
+        });
+    }
+}
+
+/// Counts the rows per severity.
+fn counts(live: LiveList) -> Vec<Count<Severity>> {
+    let known = live.known.read();
+    let of = |severity: Severity| Count {
+        key: severity,
+        words: t().states.severity(severity),
+        tone: Some(tone_of(severity)),
+        count: known.count(severity),
+    };
+    Severity::ALL.map(of).to_vec()
+}
+
+/// Shows the rows per severity as filters, and the number of all rows.
+#[component]
+pub(super) fn ShownTotals(totals: Totals, view: View) -> impl IntoView {
+    view! {
+        <Tally label=t().labels.filter_by_state() counts=totals.severities chosen=view.severity/>
+        <span class="list-total">{totals.rows}</span>
+    }
+}

@@ -1,0 +1,5 @@
+//! Requests, streams and the network state of the browser.
+
+pub(crate) mod fetch;
+pub(crate) mod network;
+pub(crate) mod stream;

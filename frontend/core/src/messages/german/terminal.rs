@@ -1,0 +1,46 @@
+//! Messages of terminals.
+
+use crate::messages::translation;
+
+translation! { German;
+    terminal: Terminal {
+        terminals = "Terminals";
+        terminal = "Terminal";
+        shell = "Shell (bash oder sh)";
+        attach = "Mit dem ersten Prozess verbinden";
+        custom = "Befehl";
+        program = "Programm";
+        custom_help = "Eine Shell führt den Befehl aus: /bin/sh -c BEFEHL.";
+        open = "Terminal öffnen";
+        open_node = "Node-Shell öffnen";
+        no_containers = "Kein laufender Container";
+        no_containers_advice = "Ein Terminal benötigt einen laufenden Container. Die Events des Pods prüfen.";
+        no_exec = "Erforderliche Berechtigung: create pods/exec in diesem Namespace";
+        no_attach = "Erforderliche Berechtigung: create pods/attach in diesem Namespace";
+        no_node_shell = "Erforderliche Berechtigungen: create pods und pods/attach in diesem Namespace";
+        image = "Image";
+        image_help = "Das Image muss /bin/sh enthalten.";
+        node_help = "Drover erstellt einen Pod mit dem Netzwerk, den Prozessen und den Dateien (in /host) des Nodes. Der Pod wird beim Schließen des Terminals gelöscht.";
+        starting(reason: &str) = format!("Der Pod wird gestartet. {reason}");
+        not_started(reason: &str) = format!("Der Pod wurde nicht gestartet: {reason}");
+        too_slow = "Der Container ist nicht innerhalb von zwei Minuten gestartet";
+        not_deleted(pod: &str, cause: &str) = format!("Der Pod {pod} kann nicht gelöscht werden: {cause} Den Pod mit kubectl löschen.");
+        connecting = "Verbindung wird hergestellt";
+        connected = "Verbunden";
+        lost = "Verbindung verloren. Die Verbindung wird wiederhergestellt; das Terminal läuft weiter.";
+        discarded = "Der Container hat die Eingabe nicht gelesen. Ein Teil der Eingabe wurde verworfen.";
+        replaced = "Ein anderes Fenster hat dieses Terminal übernommen.";
+        gone = "Das Terminal existiert nicht mehr. Der Server wurde neu gestartet, oder zwei Minuten lang war kein Browser verbunden.";
+        signed_out = "Die Sitzung ist beendet. Erneut anmelden.";
+        no_module = "Die Seite konnte das Terminal nicht laden. Die Seite neu laden.";
+        ended(reason: &str) = format!("Geschlossen: {reason}");
+        close(title: &str) = format!("Terminal {title} schließen");
+        minimize = "Minimieren";
+        restore = "Terminals anzeigen";
+        larger_sign = "A+";
+        smaller_sign = "A−";
+        larger = "Größerer Text";
+        smaller = "Kleinerer Text";
+        find = "Im Terminal suchen";
+    }
+}
