@@ -177,7 +177,8 @@ pub fn Table<C: TableColumn>(
     #[prop(into)]
     label: String,
     /// The columns of the table.
-    columns: Vec<C>,
+    #[prop(into)]
+    columns: Signal<Vec<C>>,
     /// The rows in their order.
     #[prop(into)]
     rows: Signal<Arc<Vec<C::Row>>>,
@@ -236,17 +237,21 @@ pub fn Table<C: TableColumn>(
     }
     let seen = Memo::new(move |_| in_sight(&rows.get(), first(), window.get()));
     let focus = RowFocus::new(place, row, count);
-    focus.restores(seen);
+    focus.restores(move || {
+        seen.track();
+        columns.track();
+    });
     focus.listens(on_key);
     let padding = move || {
         let loaded = rows.with(|rows| window.get().loaded(first(), rows.len()));
         loaded.padding(row.get(), count.get())
     };
-    let columns = StoredValue::new(columns);
-    let heads = columns.with_value(|columns| {
-        let heads = columns.iter().map(|column| head(column, sorting));
-        heads.collect_view()
-    });
+    let heads = move || {
+        columns.with(|columns| {
+            let heads = columns.iter().map(|column| head(column, sorting));
+            heads.collect_view()
+        })
+    };
     let order = Memo::new(move |_| rows.with(|rows| rows.iter().map(Row::key).collect::<Vec<_>>()));
     let boxes = selection.map(|selection| all_box(order, selection));
     let named = label.clone();
@@ -297,7 +302,7 @@ fn keys<R>(seen: &VisibleRows<R>) -> Vec<String> {
 fn TableRow<C: TableColumn>(
     row_key: String,
     seen: Memo<VisibleRows<C::Row>>,
-    columns: StoredValue<Vec<C>>,
+    columns: Signal<Vec<C>>,
     order: Memo<Vec<String>>,
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
@@ -307,14 +312,16 @@ fn TableRow<C: TableColumn>(
         let found = seen.with(|seen| seen.get(&row_key).cloned());
         found.or_else(|| last.cloned().flatten())
     });
-    let cells = columns.with_value(|columns| {
-        let cells = columns.iter().map(|column| {
-            let (class, column) = (column.class(), column.clone());
-            let shown = move || row.with(|row| row.as_ref().map(|(_, row)| column.cell(row)));
-            view! { <td class=class>{shown}</td> }
-        });
-        cells.collect_view()
-    });
+    let cells = move || {
+        columns.with(|columns| {
+            let cells = columns.iter().map(|column| {
+                let (class, column) = (column.class(), column.clone());
+                let shown = move || row.with(|row| row.as_ref().map(|(_, row)| column.cell(row)));
+                view! { <td class=class>{shown}</td> }
+            });
+            cells.collect_view()
+        })
+    };
     let place = move || row.with(|row| row.as_ref().map(|(place, _)| place + 2));
     let name = move || row.with(|row| row.as_ref().map(|(_, row)| row.name()).unwrap_or_default());
     let (chosen_key, named_key) = (key.clone(), key.clone());

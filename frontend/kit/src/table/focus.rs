@@ -51,10 +51,11 @@ impl RowFocus {
     }
 
     /// Focuses the wanted row when the row is rendered, and the focused row again when the table
-    /// has moved the row. Browsers remove the focus from a moved element.
-    pub(super) fn restores<R: PartialEq + Send + Sync + 'static>(self, seen: Memo<R>) {
+    /// has moved or rendered the row. Browsers remove the focus from a moved element. `track`
+    /// subscribes to the values that the table renders.
+    pub(super) fn restores(self, track: impl Fn() + 'static) {
         Effect::new(move || {
-            seen.track();
+            track();
             self.goal.track();
             // The rows are rendered before the next frame.
             request_animation_frame(move || self.restore());
@@ -160,10 +161,7 @@ impl RowFocus {
             return false;
         };
         let goal = index.min(last);
-        if !self
-            .rows()
-            .any(|row| crate::table::focus::index(&row) == Some(goal))
-        {
+        if !self.rows().any(|row| self::index(&row) == Some(goal)) {
             let goal = f64::from(u32::try_from(goal).unwrap_or(u32::MAX));
             // Browsers limit the position to the height of the content.
             place.set_scroll_top(pixels(goal * self.row.get_untracked()));

@@ -162,17 +162,15 @@ fn Rows(
     };
     view! {
         <div class=class>
-            {move || view! {
-                <Table
-                    label=kind.heading
-                    columns=shown_columns.get()
-                    rows=rows
-                    sorting=view.sorting
-                    selection=selectable
-                    part=part
-                    on_key=on_key
-                />
-            }}
+            <Table
+                label=kind.heading
+                columns=shown_columns
+                rows=rows
+                sorting=view.sorting
+                selection=selectable
+                part=part
+                on_key=on_key
+            />
         </div>
     }
 }
