@@ -2,7 +2,7 @@
 
 import { type Page, expect } from "@playwright/test";
 
-import { expectAccessible } from "../stage/accessible.ts";
+import { expectAccessible, expectAccessibleColors } from "../stage/accessible.ts";
 import { foreground, textSnapshot } from "../stage/snapshot.ts";
 import { THEMES, showIn } from "../stage/theme.ts";
 
@@ -12,9 +12,10 @@ const PHONE = { width: 390, height: 844 };
 export async function expectScreenQuality(page: Page, name: string, stable = true): Promise<void> {
   await expect(page.getByText("connecting", { exact: true })).toHaveCount(0);
   if (stable) await expectTextSnapshot(page, `${name}.txt`);
+  await expectAccessible(page, name);
   for (const theme of THEMES) {
     await showIn(page, theme);
-    await expectAccessible(page, `${name} in ${theme}`);
+    await expectAccessibleColors(page, `${name} in ${theme}`);
   }
   await page.setViewportSize(PHONE);
   expect(await overflowing(page), `${name} has no horizontal scrolling on a phone`).toEqual([]);
