@@ -17,6 +17,7 @@ mod node;
 mod pki;
 mod ports;
 mod program;
+mod prometheus;
 pub mod rights;
 mod scratch;
 pub mod suite;
@@ -42,6 +43,7 @@ pub use node::{DroppedPackets, JoinError, Node, NodeOptions, PausedProcesses, cl
 pub use pki::{KeyedCertificate, PkiError};
 pub use ports::{NoFreePort, PortLease};
 pub use program::{Program, ProgramError, Running};
+pub use prometheus::{Prometheus, PrometheusError};
 pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};

@@ -190,7 +190,8 @@ impl Proxy {
         if isolation::is_for_service_worker(&head.headers) {
             return Err(Refusal::ServiceWorker);
         }
-        if by_session && subject.verb == Verb::Proxy {
+        let is_query = isolation::is_metrics_query(&head.method, path.rest.path(), &head.headers);
+        if by_session && subject.verb == Verb::Proxy && !is_query {
             return Err(Refusal::SessionAtProxy);
         }
         if by_session && isolation::is_navigation(&head.headers) {

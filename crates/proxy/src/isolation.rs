@@ -7,7 +7,7 @@ use drover_api::agent::REFUSED_HEADER;
 use http::header::{
     CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 
 /// Response headers that the proxy forwards to the client, in addition to headers with
 /// [`PASSED_PREFIXES`]. These headers describe the content, its caching and the request, or are
@@ -88,6 +88,45 @@ fn passes(name: &HeaderName) -> bool {
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let mut destinations = headers.get_all("sec-fetch-dest").iter();
     destinations.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
+}
+
+/// Returns true if a script of Drover's page sends a query to Prometheus through the proxy of a Service.
+/// Such a request reads numbers, and has no effect in the cluster. A browser without Fetch Metadata
+/// does not prove the sender, so the result is then false.
+pub(super) fn is_metrics_query(method: &Method, path: &str, headers: &HeaderMap) -> bool {
+    let is = |name: &str, expected: &[u8]| {
+        let mut values = headers.get_all(name).iter();
+        values
+            .next()
+            .is_some_and(|value| value.as_bytes() == expected)
+            && values.next().is_none()
+    };
+    let parts: Vec<&str> = path.split('/').collect();
+    // An encoded slash would change the path at the API server.
+    let is_name = |name: &str| {
+        let mut bytes = name.bytes();
+        bytes.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || b"-.:".contains(&it))
+    };
+    let is_query = match parts.as_slice() {
+        [
+            "",
+            "api",
+            "v1",
+            "namespaces",
+            namespace,
+            "services",
+            service,
+            "proxy",
+            "api",
+            "v1",
+            "query_range",
+        ] => is_name(namespace) && is_name(service),
+        _ => false,
+    };
+    method == Method::GET
+        && is_query
+        && is("sec-fetch-dest", b"empty")
+        && is("sec-fetch-site", b"same-origin")
 }
 
 /// Returns true if the request is for a service worker script. A service worker runs in the origin

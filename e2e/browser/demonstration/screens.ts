@@ -181,6 +181,12 @@ export const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole("tabpanel").getByText(/Scheduled|No events/).first().waitFor(),
   },
   {
+    name: "metrics",
+    path: "/clusters/demo-small/pods/shop/store-0?tab=metrics",
+    stable: false,
+    ready: (page) => page.getByRole("slider", { name: "CPU" }).waitFor(),
+  },
+  {
     name: "manifest",
     path: "/clusters/demo-small/statefulsets/shop/store?tab=yaml",
     stable: false,

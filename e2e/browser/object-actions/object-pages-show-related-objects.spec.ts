@@ -193,6 +193,23 @@ test("manifest shows the manager of each field", async () => {
   await expectAccessiblePage(page, "field managers");
 });
 
+test("charts of a workload show the usage that Prometheus measured", async () => {
+  // Prometheus measures the kubelet every 5 s, and a rate needs two measurements.
+  await expect(async () => {
+    await page.goto(`/clusters/${CLUSTER}/deployments/${NAMESPACE}/web?tab=metrics`);
+    await expect(page.getByText("Source: Prometheus monitoring/prometheus-operated")).toBeVisible({ timeout: 5_000 });
+    await expect(page.getByRole("slider", { name: "CPU" })).toBeVisible({ timeout: 5_000 });
+  }).toPass({ timeout: TIMEOUT_MS });
+  const memory = page.getByRole("slider", { name: "Memory" });
+  await expect(memory).toHaveAttribute("aria-valuetext", /^now [1-9][\d.]* (KiB|MiB), highest/);
+  await memory.focus();
+  await page.keyboard.press("End");
+  await expect(memory).toHaveAttribute("aria-valuetext", /\d: [1-9][\d.]* (KiB|MiB)$/);
+  await page.getByLabel("Period").selectOption("Last 7 days");
+  await expect(page).toHaveURL(/tab=metrics&range=7d$/);
+  await expectAccessiblePage(page, "charts");
+});
+
 test("user without permissions sees their names on the pages of objects", async ({ open }) => {
   await administrator.createUser(READER, "the first password of olga");
   await administrator.run(`drover access grant --project ${PROJECT} --user ${READER} read-only`);
@@ -207,6 +224,8 @@ test("user without permissions sees their names on the pages of objects", async 
     await expect(reader.getByRole("row").filter({ hasText: "app.conf" })).toBeVisible({ timeout: 5_000 });
   }).toPass({ timeout: TIMEOUT_MS });
   await expect(related(reader).getByRole("row").filter({ hasText: "Deployment web" })).toContainText("mounts this object");
+  await reader.goto(`/clusters/${CLUSTER}/deployments/${NAMESPACE}/web?tab=metrics`);
+  await expect(reader.getByText("requires the permission to list services in all namespaces")).toBeVisible();
   await reader.goto(`/clusters/${CLUSTER}/secrets/${NAMESPACE}/database`);
   await expect(reader.getByRole("heading", { name: "No permission to read Secrets" })).toBeVisible();
   // A role with the permission to list Secrets only.

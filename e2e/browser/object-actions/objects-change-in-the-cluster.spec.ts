@@ -297,6 +297,33 @@ test("objects are created from YAML only if the cluster accepts all objects", as
   expect(await kubectl("get configmap first second -o name")).toBe("configmap/first\nconfigmap/second\n");
 });
 
+test("form writes the manifests of a workload, and names invalid values", async () => {
+  await page.goto(`/clusters/${CLUSTER}`);
+  await chooseAction(page, "Create from YAML…");
+  await dialog().getByText("Write a workload with a form").click();
+  const write = dialog().getByRole("button", { name: "Write YAML" });
+  const entry = (name: string): Locator => dialog().getByRole("textbox", { name, exact: true });
+  await entry("Name").fill("Written");
+  await write.click();
+  await expect(entry("Name")).toHaveAccessibleDescription(/lowercase letters/);
+  await expect(entry("Image")).toHaveAccessibleDescription(/Enter an image/);
+  await expectAccessibleDialog(page, "form of a workload");
+  await entry("Name").fill("written");
+  await entry("Namespace").fill(NAMESPACE);
+  await entry("Image").fill(stage.image);
+  await entry("Port").fill("8080");
+  await entry("Command").fill("sleep 1000");
+  await entry("Environment variables").fill("MODE=on");
+  await write.click();
+  await expect(dialog().getByRole("textbox", { name: "Manifests" })).toContainText("kind: Deployment");
+  await dialog().getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByText("Created 2 objects.").waitFor();
+  const container = ".spec.template.spec.containers[0]";
+  expect(await field("deployment/written", `${container}.env[0].value`)).toBe("on");
+  expect(await field("service/written", ".spec.ports[0].targetPort")).toBe("main");
+  await kubectl("delete deployment,service written --wait=false");
+});
+
 test("eviction of a protected pod names the PodDisruptionBudget", async () => {
   const pod = await podName("counter");
   await kubectl("apply -f -", JSON.stringify(budget("counter")));

@@ -2,7 +2,7 @@
 //! as a program of this machine.
 
 use drover_e2e::world::{Member, Server, TestUser};
-use drover_e2e::{Hub, Image, Options, Programs, Tool, cluster_with_node};
+use drover_e2e::{Hub, Image, Options, Programs, Prometheus, Tool, cluster_with_node};
 
 use crate::Browser;
 
@@ -17,6 +17,7 @@ pub(crate) async fn objects_change_in_the_cluster(browser: &mut Browser) {
     let (hub, cluster) = tokio::join!(Hub::embedded(), cluster_with_node(options));
     let (hub, (cluster, node)) = (hub.unwrap(), cluster.unwrap());
     let address = node.network().host_address();
+    let _prometheus = Prometheus::start(&cluster, node.network()).await.unwrap();
     let mut east = Member::new(cluster, Some(node));
     let mut server = Server::start(&hub, address).await.unwrap();
     server.wait_for_first_password().await.unwrap();

@@ -49,6 +49,19 @@ pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
+/// Formats hours and minutes in the browser's time zone: `14:03`.
+pub(crate) fn minute(at: Timestamp) -> LocalTime {
+    let date = local(at);
+    LocalTime::new(format!("{:02}:{:02}", date.get_hours(), date.get_minutes()))
+}
+
+/// Formats the date in the language of the page.
+pub(crate) fn date(at: Timestamp) -> LocalTime {
+    let options = wasm_bindgen::JsValue::UNDEFINED;
+    let text = local(at).to_locale_date_string(&locale(), &options);
+    LocalTime::new(text.into())
+}
+
 /// Formats date and time in the language of the page. Uses the browser's locale if the locale has
 /// the language of the page.
 pub(crate) fn in_full(at: Timestamp) -> LocalTime {

@@ -6,6 +6,7 @@
 
 pub mod age;
 pub mod backoff;
+pub mod chart;
 pub mod cluster;
 pub mod keys;
 pub mod kubernetes;
@@ -24,7 +25,7 @@ pub mod window;
 pub use drover_api::shell;
 pub use kubernetes::{
     action, causes, discovery, document, drain, event, feed, kind, kubectl, list, log, manifest,
-    namespaces, note, object, refusal, rows, source, terminal, visible,
+    metrics, namespaces, note, object, refusal, rows, source, terminal, visible, workload_form,
 };
 pub use management::{
     audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,

@@ -5,6 +5,7 @@
 
 pub mod badge;
 pub mod button;
+pub mod chart;
 pub mod choice;
 pub mod code;
 pub mod confirm;

@@ -55,6 +55,16 @@ impl KubectlObject {
         format!("{} {}", self.kind.name.to_lowercase(), word(&self.name))
     }
 
+    /// Returns the `kubectl top` command of the object. Returns `None` for workloads.
+    pub fn top(&self) -> Option<String> {
+        let kind = match self.kind {
+            Kind::PODS => "pod",
+            Kind::NODES => "node",
+            _ => return None,
+        };
+        Some(format!("{} top {kind} {}", self.start(), word(&self.name)))
+    }
+
     /// Returns the `kubectl describe` command of the object.
     pub fn describe(&self) -> String {
         format!("{} describe {}", self.start(), self.thing())

@@ -1469,6 +1469,34 @@ catalogue! {
         value_of(key: &str) = format!("Value of {key}");
     }
 
+    /// Charts.
+    chart: ChartTexts {
+        cores(amount: &str) = format!("{amount} cores");
+        summary(newest: &str, highest: &str) = format!("now {newest}, highest {highest}");
+        at(time: &str, value: &str) = format!("{time}: {value}");
+    }
+
+    /// The charts of CPU and memory.
+    metrics: Metrics {
+        metrics = "Metrics";
+        period = "Period";
+        hour = "Last hour";
+        six_hours = "Last 6 hours";
+        day = "Last day";
+        week = "Last 7 days";
+        allocatable = "Allocatable";
+        the_usage = "usage of CPU and memory";
+        none = "No usage of CPU and memory";
+        none_advice = "The cluster measures running pods about one minute after their start. Without measurements, install metrics-server in the cluster.";
+        no_prometheus = "Samples of metrics-server since you opened this page. For earlier usage, install Prometheus: its Service needs the label app.kubernetes.io/name=prometheus.";
+        no_series(service: &str) = format!("Samples of metrics-server since you opened this page. The Prometheus {service} has no metrics of cAdvisor for this object.");
+        of_prometheus(service: &str) = format!("Source: Prometheus {service}");
+        search_forbidden = "Samples of metrics-server since you opened this page. Earlier usage requires the permission to list services in all namespaces.";
+        query_forbidden(service: &str) = format!("Samples of metrics-server since you opened this page. Earlier usage requires the permission to get services/proxy for {service}.");
+        only_samples(reason: &str) = format!("Samples of metrics-server since you opened this page. No earlier usage: {reason}");
+        prometheus_failed(error: &str) = format!("Prometheus: {error}");
+    }
+
     /// The section with related objects.
     relations: Relations {
         related = "Related objects";
@@ -2183,6 +2211,31 @@ catalogue! {
         valid = "valid";
         created = "created";
         results = "Results";
+    }
+
+    /// The form that writes the manifests of a workload.
+    workload_form: WorkloadFormTexts {
+        title = "Write a workload with a form";
+        write = "Write YAML";
+        replicas = "Replicas";
+        port = "Port";
+        port_help = "A Service makes the port available in the cluster. Leave the field empty for no port.";
+        schedule = "Schedule";
+        schedule_help = "Minute, hour, day, month and weekday, for example 0 3 * * *, or @daily";
+        shell_command = "Command";
+        command_help = "A shell in the container runs the command. Leave the field empty to run the program of the image.";
+        variables = "Environment variables";
+        variables_help = "One per line: NAME=value";
+        cpu = "Requested CPU";
+        cpu_help = "For example 100m";
+        memory = "Memory";
+        memory_help = "Request and limit, for example 128Mi";
+        invalid_name = "Use at most 63 lowercase letters, digits and hyphens. Start and end with a letter or a digit.";
+        invalid_image = "Enter an image, for example nginx:1.27";
+        invalid_replicas = "Enter a number from 0 to 65535";
+        invalid_port = "Enter a number from 1 to 65535";
+        invalid_schedule = "Enter five fields, for example 0 3 * * *, or a name such as @daily";
+        invalid_amount = "Enter an amount above 0, for example 100m or 128Mi";
     }
 
     /// Texts that name the permission that an action requires.

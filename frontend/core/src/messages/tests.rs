@@ -223,6 +223,7 @@ const EQUAL: &[&str] = &[
     "Pods",
     "Port",
     "Ports",
+    "Prometheus: 7001",
     "Provisioner",
     "Quota",
     "Readiness",

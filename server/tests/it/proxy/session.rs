@@ -125,6 +125,81 @@ async fn session_token_is_rejected_as_bearer_token_and_with_a_second_credential(
 
 // Attack group 14: content of a cluster in the server's origin.
 #[tokio::test]
+async fn session_sends_only_metrics_queries_to_services() {
+    let rig = Rig::new().await;
+    let cluster = Cluster::echo();
+    let _attached = cluster.attach(&rig, "a", "r1").await;
+    let ann = signed_in(&rig);
+    let service = "/k8s/clusters/a/api/v1/namespaces/n/services/prometheus:9090/proxy";
+    let query = format!("{service}/api/v1/query_range?query=up");
+    let script = [
+        ("sec-fetch-dest", "empty"),
+        ("sec-fetch-site", "same-origin"),
+    ];
+    let got = send(&rig, sent(&ann, "GET", &query, &script)).await;
+    assert_eq!(got.code(), 200);
+    let seen = cluster.seen.lock().len();
+    for (method, path, headers) in [
+        ("GET", query.as_str(), &[][..]),
+        (
+            "GET",
+            query.as_str(),
+            &[
+                ("sec-fetch-dest", "empty"),
+                ("sec-fetch-site", "cross-site"),
+            ],
+        ),
+        (
+            "GET",
+            query.as_str(),
+            &[
+                ("sec-fetch-dest", "script"),
+                ("sec-fetch-site", "same-origin"),
+            ],
+        ),
+        ("GET", query.as_str(), &[("sec-fetch-site", "same-origin")]),
+        ("POST", query.as_str(), &script),
+        (
+            "GET",
+            &format!("{service}/api/v1/admin/tsdb/snapshot"),
+            &script,
+        ),
+        (
+            "GET",
+            &format!("{service}/x/../api/v1/query_range"),
+            &script,
+        ),
+        (
+            "GET",
+            &format!("{service}/proxy/api/v1/query_range"),
+            &script,
+        ),
+        (
+            "GET",
+            &service.replace("prometheus:9090", "a%2Fproxy%2Fb"),
+            &script,
+        ),
+        (
+            "GET",
+            &query.replace("prometheus:9090", "a%2Fproxy%2Fb"),
+            &script,
+        ),
+        (
+            "GET",
+            "/k8s/clusters/a/api/v1/namespaces/n/pods/p:9090/proxy/api/v1/query_range",
+            &script,
+        ),
+    ] {
+        let got = send(&rig, sent(&ann, method, path, headers)).await;
+        assert!(
+            matches!(got.code(), 400 | 403),
+            "{method} {path} {headers:?}"
+        );
+    }
+    assert_eq!(cluster.seen.lock().len(), seen);
+}
+
+#[tokio::test]
 async fn content_of_a_cluster_is_not_rendered_in_a_signed_in_browser() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();

@@ -6,6 +6,7 @@ mod events;
 mod facts;
 mod logs;
 mod manifest;
+mod metrics;
 mod overview;
 mod permission;
 mod related;
@@ -18,6 +19,7 @@ use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
+use drover_ui_core::metrics::{History, has_metrics};
 use drover_ui_core::object::secret::RedactedSecrets;
 use drover_ui_core::object::{Object, Overview};
 use drover_ui_core::problem::Problem;
@@ -43,6 +45,7 @@ use actions::ObjectActions;
 use events::Events;
 use logs::Logs;
 use manifest::ManifestTab;
+use metrics::MetricsTab;
 use overview::OverviewTab;
 use terminal::TerminalTab;
 use words::{Age, AgeForm, Refused};
@@ -293,12 +296,14 @@ fn tabs(kind: Kind) -> Vec<Tab> {
     let all = [
         ("overview", t().cluster.overview()),
         ("events", t().object.events()),
+        ("metrics", t().metrics.metrics()),
         ("yaml", t().roles.yaml()),
         ("logs", t().settings.logs()),
         ("terminal", t().terminal.terminal()),
     ];
     let tabs = all.into_iter().filter(|(key, _)| match *key {
         "logs" => has_logs(kind),
+        "metrics" => has_metrics(kind),
         "terminal" => has_terminal(kind),
         _ => true,
     });
@@ -339,6 +344,8 @@ fn Parts(shown: LiveObject, object: Signal<Object>, overview: Memo<Overview>) ->
         found.map_or_else(|| "overview".to_owned(), |found| found.key)
     });
     let choose = named.with_value(choosing);
+    // The samples remain while the user visits other tabs.
+    let history = RwSignal::new(History::default());
     view! {
         <div class="object-views">
             <Tabs label=t().object.views() tabs=tabs(kind) chosen=chosen on_choose=choose>
@@ -346,6 +353,7 @@ fn Parts(shown: LiveObject, object: Signal<Object>, overview: Memo<Overview>) ->
                     let named = named.get_value();
                     match chosen.get().as_str() {
                         "events" => view! { <Events named=named object=object/> }.into_any(),
+                        "metrics" => view! { <MetricsTab named=named object=object history=history/> }.into_any(),
                         "yaml" => view! { <ManifestTab named=named object=object/> }.into_any(),
                         "logs" => view! { <Logs named=named object=object gone=gone/> }.into_any(),
                         "terminal" => view! { <TerminalTab named=named object=object/> }.into_any(),

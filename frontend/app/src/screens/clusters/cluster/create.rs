@@ -1,5 +1,7 @@
 //! The creation of objects from manifests.
 
+mod form;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -18,6 +20,7 @@ use serde_json::Value;
 use crate::editor::{Editor, EditorText};
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
+use form::WorkloadFields;
 
 /// The result for a document: its name, and the state or the error.
 type DocumentResult = (String, Result<&'static str, String>);
@@ -176,6 +179,7 @@ fn CreateForm(cluster: String, open: RwSignal<bool>, busy: RwSignal<bool>) -> im
     };
     view! {
         <div class="dialog-body">
+            <WorkloadFields editor=creation.editor/>
             <p>{t().create.help()}</p>
             <Editor editor=creation.editor label=t().create.label().to_owned()/>
             {move || creation.problem.get().map(|words| view! { <Banner mood=BannerKind::Error>{words}</Banner> })}
