@@ -23,7 +23,7 @@ pub use test_user::TestUser;
 use crate::control_plane::{ControlPlane, Options};
 use crate::image::Image;
 use crate::kubectl::CommandLine;
-use crate::metrics_server::MetricsServer;
+use crate::monitoring::MetricsServer;
 use crate::network::NodeNetwork;
 use crate::node::{Node, NodeOptions};
 use crate::suite::Stage;

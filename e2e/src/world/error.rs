@@ -7,7 +7,7 @@ use super::images::MissingImage;
 use crate::control_plane::StartError;
 use crate::drover::MissingProgram;
 use crate::kubectl::CommandError;
-use crate::metrics_server::MetricsError;
+use crate::monitoring::MetricsError;
 use crate::node::JoinError;
 use crate::ports::NoFreePort;
 use crate::program::ProgramError;

@@ -12,6 +12,7 @@ pub mod keys;
 pub mod kubernetes;
 pub mod management;
 pub mod messages;
+pub mod metrics;
 pub mod palette;
 pub mod problem;
 pub mod progress;
@@ -23,9 +24,10 @@ pub mod unsaved;
 pub mod window;
 
 pub use drover_api::shell;
+pub use kubernetes::document::workload_form;
 pub use kubernetes::{
     action, causes, discovery, document, drain, event, feed, kind, kubectl, list, log, manifest,
-    metrics, namespaces, note, object, refusal, rows, source, terminal, visible, workload_form,
+    namespaces, note, object, refusal, rows, source, terminal, visible,
 };
 pub use management::{
     audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,

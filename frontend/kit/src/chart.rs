@@ -1,9 +1,14 @@
-//! Line charts.
+//! Line charts and meters.
+
+pub mod meter;
 
 use drover_ui_core::chart::{Chart, HEIGHT, WIDTH};
 use drover_ui_core::messages::{LocalTime, t};
 use jiff::Timestamp;
 use leptos::prelude::*;
+
+/// The SVG value for a drawing that fills its element in both directions.
+const STRETCHED: &str = "none";
 
 /// Formats the time of a point in the browser's time zone.
 pub type FormatTime = fn(Timestamp) -> LocalTime;
@@ -109,7 +114,7 @@ fn drawing(chart: &Chart) -> impl IntoView + use<> {
     let names = chart.references.iter();
     let names = names.map(|it| label("chart-name", it.share, &it.words));
     view! {
-        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") preserveAspectRatio="none" aria-hidden="true" focusable="false">
+        <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") preserveAspectRatio=STRETCHED aria-hidden="true" focusable="false">
             {grid.collect_view()}
             {references.collect_view()}
             <path class="chart-line" d=chart.line.clone()></path>

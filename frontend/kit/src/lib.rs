@@ -14,7 +14,6 @@ pub mod icon;
 pub mod input;
 mod keys;
 pub mod menu;
-pub mod meter;
 pub mod notice;
 pub mod rich;
 pub mod secret;
@@ -24,5 +23,6 @@ pub mod tabs;
 pub mod tally;
 pub mod toast;
 
+pub use chart::meter;
 pub use choice::{density, language, single_keys, theme};
 pub use input::{field, find, picker, suggest};

@@ -1,5 +1,7 @@
 //! Manifests with several documents, for the creation of objects.
 
+pub mod workload_form;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::{MessageFormatter as _, UserMessageFormatter};
