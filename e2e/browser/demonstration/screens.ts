@@ -53,7 +53,11 @@ export const SCREENS: readonly Screen[] = [
   {
     name: "list-of-nodes",
     path: "/clusters/demo-small/nodes",
-    ready: (page) => page.getByRole("link", { name: "simulated-worker-2" }).waitFor(),
+    ready: async (page) => {
+      await page.getByRole("link", { name: "simulated-worker-2" }).waitFor();
+      // The usage arrives later than the rows.
+      await page.getByRole("columnheader", { name: "Memory" }).waitFor();
+    },
   },
   {
     name: "list-of-workloads",

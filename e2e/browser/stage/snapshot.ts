@@ -12,6 +12,8 @@ const CHANGING: readonly [RegExp, string][] = [
   [/(Commit\n\s*- definition:\n\s*- code: )\S+/g, "$1COMMIT"],
   // Usage changes; capacity does not.
   [/\d+(\.\d+)*( [KMGT]iB)? of (\d+(?:\.\d+)*) (cores|[KMGT]iB) (used|requested)/g, "# of $3 $4 $5"],
+  // The usage of a pod or a node, with the share of its request.
+  [/\b\d+(\.\d+)*( [KMGT]iB)? \d+ %/g, "USAGE"],
   // A crashing container runs for a while after each restart.
   [/, \d+ pods? (failing|unschedulable)/g, ""],
   // Jobs create pods.
