@@ -18,6 +18,7 @@ const CHANGING: readonly [RegExp, string][] = [
   [/, \d+ pods? (failing|unschedulable)/g, ""],
   // Jobs create pods.
   [/cell "\d+ of (\d+)"/g, 'cell "# of $1"'],
+  [/Pods \d+ of (\d+) requested/g, "Pods # of $1 requested"],
   [/\d+ of (\d+) AGE"/g, '# of $1 AGE"'],
   [/(term: Pods\n\s*- definition: )\d+, capacity/g, "$1#, capacity"],
 ];
