@@ -99,7 +99,7 @@ test("initial password allows only a password change", async () => {
   await choosePassword(page, PASSWORD);
   // After the change the browser returns to the requested page.
   await page.getByRole("heading", { name: "Import cluster" }).waitFor();
-  await page.getByRole("link", { name: "Clusters", exact: true }).click();
+  await page.getByRole("navigation", { name: "Main menu" }).getByRole("link", { name: "Clusters" }).click();
   await page.getByRole("heading", { name: "No clusters yet" }).waitFor();
 });
 
