@@ -71,8 +71,10 @@ pub(crate) async fn exec_in_a_terminal_restores_the_mode_of_the_terminal(world: 
     // The search path of kubectl contains drover.
     let shell = world.admin.kubectl().with_limit(SOON);
     let shell = shell.with_program("/bin/sh".as_ref());
+    // The size of the terminal can arrive after the start of the command.
     let line = "stty rows 30 cols 99; before=$(stty -g); \
-        drover exec --cluster east -it typed -- sh -c 'read line; echo typed $line; stty size; exit 5'; \
+        drover exec --cluster east -it typed -- sh -c 'read line; echo typed $line; \
+        until stty size 2>/dev/null; do sleep 0.1; done; exit 5'; \
         echo code $?; test \"$before\" = \"$(stty -g)\" && echo restored";
     let typed = shell.clone().with_stdin("hello\n");
     let output = typed.in_terminal(["-c", line]).await.unwrap();
