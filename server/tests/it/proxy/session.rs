@@ -152,6 +152,7 @@ async fn session_sends_only_metrics_queries_to_services() {
         (403, "GET", plain, &[][..]),
         (403, "GET", plain, &cross_site),
         (403, "GET", plain, &loaded),
+        (403, "GET", plain, &script[..1]),
         (403, "GET", plain, &script[1..]),
         (403, "POST", plain, &script),
         (
