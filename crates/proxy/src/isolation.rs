@@ -90,8 +90,9 @@ pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     destinations.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
-/// Returns true if a script of Drover's page sends a query to Prometheus through the proxy of a Service.
-/// Such a request reads numbers, and has no effect in the cluster. A browser without Fetch Metadata
+/// Returns true if a script of Drover's page sends a query with Prometheus's API path through the proxy
+/// of a Service. The path can belong to any Service. Only a script of Drover's page can send the
+/// request, and the browser neither displays nor runs the response. A browser without Fetch Metadata
 /// does not prove the sender, so the result is then false.
 pub(super) fn is_metrics_query(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let is = |name: &str, expected: &[u8]| {
@@ -102,10 +103,12 @@ pub(super) fn is_metrics_query(method: &Method, path: &str, headers: &HeaderMap)
             && values.next().is_none()
     };
     let parts: Vec<&str> = path.split('/').collect();
-    // An encoded slash would change the path at the API server.
+    // The API server decodes the path.
     let is_name = |name: &str| {
         let mut bytes = name.bytes();
-        bytes.all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || b"-.:".contains(&it))
+        !name.is_empty()
+            && bytes
+                .all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || b"-.:".contains(&it))
     };
     let is_query = match parts.as_slice() {
         [

@@ -102,7 +102,7 @@ pub struct ChartPoint {
 }
 
 /// A chart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// The line as an SVG path in a drawing of [`WIDTH`] and [`HEIGHT`].
     pub line: String,
@@ -214,6 +214,10 @@ fn line(points: &[ChartPoint]) -> String {
         let (x, y) = (point.x * WIDTH, (1.0 - point.y) * HEIGHT);
         // Writing to a `String` cannot fail.
         let _ = write!(path, "{command}{x:.1} {y:.1}");
+        // A single point is a dot.
+        if is_gap {
+            path.push_str("h0");
+        }
         previous = Some(point.x);
     }
     path
@@ -252,7 +256,7 @@ mod tests {
     fn line_covers_the_period_and_the_axis_has_round_values() {
         let chart = drawn(&[(0, 0.5), (50, 1.5), (100, 1.0)], &[], ChartUnit::Cores);
         let chart = chart.unwrap();
-        assert_eq!(chart.line, "M0.0 93.3L300.0 0.0L600.0 46.7");
+        assert_eq!(chart.line, "M0.0 93.3h0L300.0 0.0L600.0 46.7");
         let values: Vec<_> = chart.values.iter().map(|it| it.words.as_str()).collect();
         assert_eq!(values, ["0 cores", "0.5 cores", "1 cores", "1.5 cores"]);
         assert_eq!(chart.summary, "now 1 cores, highest 1.5 cores");

@@ -1514,9 +1514,10 @@ catalogue! {
         the_usage = "usage of CPU and memory";
         none = "No usage of CPU and memory";
         none_advice = "The cluster measures running pods about one minute after their start. Without measurements, install metrics-server in the cluster.";
-        no_prometheus = "Samples of metrics-server since you opened this page. For earlier usage, install Prometheus: its Service needs the label app.kubernetes.io/name=prometheus.";
+        no_prometheus = "Samples of metrics-server since you opened this page. For earlier usage, install Prometheus: its Service needs the label app.kubernetes.io/name=prometheus, and a port with the name http or web, or with the number 9090.";
         no_series(service: &str) = format!("Samples of metrics-server since you opened this page. The Prometheus {service} has no metrics of cAdvisor for this object.");
         of_prometheus(service: &str) = format!("Source: Prometheus {service}");
+        not_updated(service: &str, reason: &str) = format!("Source: Prometheus {service}. The last update failed: {reason}");
         search_forbidden = "Samples of metrics-server since you opened this page. Earlier usage requires the permission to list services in all namespaces.";
         query_forbidden(service: &str) = format!("Samples of metrics-server since you opened this page. Earlier usage requires the permission to get services/proxy for {service}.");
         only_samples(reason: &str) = format!("Samples of metrics-server since you opened this page. No earlier usage: {reason}");

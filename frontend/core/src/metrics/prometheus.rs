@@ -22,6 +22,14 @@ const SELECTORS: [&str; 2] = [
 const PORT_NAMES: [&str; 4] = ["http-web", "web", "http", "https-web"];
 /// The default port.
 const PORT: i64 = 9090;
+/// The characters of the random parts of names that Kubernetes creates
+/// (`k8s.io/apimachinery/pkg/util/rand`). They form no words, so that pods of workloads with a longer
+/// name rarely match.
+const RANDOM: &str = "[bcdfghjklmnpqrstvwxz2456789]";
+/// The placeholder for the window of a rate in a query.
+const WINDOW: &str = "WINDOW";
+/// The shortest window of a rate in seconds. It contains several measurements.
+const MIN_WINDOW: i64 = 300;
 /// Maximum number of points of a response that the page shows.
 const MAX_POINTS: usize = 2_000;
 
@@ -114,13 +122,17 @@ pub struct Prometheus {
 impl Prometheus {
     /// Returns the URL of a query for a period that ends now.
     pub fn url(&self, query: &str, span: Span, now: Timestamp) -> String {
+        // Prometheus evaluates a query at each step. Aligned times give the same points each time, and a
+        // window of a step includes all measurements.
+        let step = span.step();
+        let align = |second: i64| second.div_euclid(step) * step;
+        let window = format!("{}s", step.max(MIN_WINDOW));
         format!(
-            "{}?query={}&start={}&end={}&step={}",
+            "{}?query={}&start={}&end={}&step={step}",
             self.path,
-            segment(query),
-            span.start(now).as_second(),
-            now.as_second(),
-            span.step()
+            segment(&query.replace(WINDOW, &window)),
+            align(span.start(now).as_second()),
+            align(now.as_second()),
         )
     }
 }
@@ -146,23 +158,25 @@ pub fn queries(named: &KubectlObject) -> Option<Queries> {
                 .join(" or ")
         };
         return Some(Queries {
-            cpu: either(&|of| format!("sum(rate(container_cpu_usage_seconds_total{of}[5m]))")),
+            cpu: either(&|of| {
+                format!("sum(rate(container_cpu_usage_seconds_total{of}[{WINDOW}]))")
+            }),
             memory: either(&|of| format!("sum(container_memory_working_set_bytes{of})")),
         });
     }
     let pods = match named.kind {
         Kind::PODS => format!("pod=\"{}\"", escaped(name)),
-        Kind::DEPLOYMENTS => pods_like(name, "[a-z0-9]+-[a-z0-9]{5}"),
+        Kind::DEPLOYMENTS => pods_like(name, &format!("{RANDOM}{{1,10}}-{RANDOM}{{5}}")),
         Kind::STATEFUL_SETS => pods_like(name, "[0-9]+"),
-        Kind::DAEMON_SETS | Kind::REPLICA_SETS => pods_like(name, "[a-z0-9]{5}"),
-        Kind::JOBS => pods_like(name, "([0-9]+-)?[a-z0-9]{5}"),
+        Kind::DAEMON_SETS | Kind::REPLICA_SETS => pods_like(name, &format!("{RANDOM}{{5}}")),
+        Kind::JOBS => pods_like(name, &format!("([0-9]+-)?{RANDOM}{{5}}")),
         _ => return None,
     };
     let namespace = escaped(named.namespace.as_deref().unwrap_or_default());
     // The series without a container are the sums of the pod, and the sandbox has the name POD.
     let of = format!("{{namespace=\"{namespace}\",{pods},container!=\"\",container!=\"POD\"}}");
     Some(Queries {
-        cpu: format!("sum(rate(container_cpu_usage_seconds_total{of}[5m]))"),
+        cpu: format!("sum(rate(container_cpu_usage_seconds_total{of}[{WINDOW}]))"),
         memory: format!("sum(container_memory_working_set_bytes{of})"),
     })
 }

@@ -33,7 +33,7 @@ fn search_finds_the_service_with_a_known_port() {
     assert_eq!(
         found.url("sum(x)", Span::Hour, now),
         "/k8s/clusters/a/api/v1/namespaces/monitoring/services/prometheus-k8s:9090/proxy/api/v1/\
-         query_range?query=sum%28x%29&start=6400&end=10000&step=30"
+         query_range?query=sum%28x%29&start=6390&end=9990&step=30"
     );
     let tls = search.found(&services(r#"{"name":"https-web","port":9091}"#));
     let path = tls.unwrap().path;
@@ -55,11 +55,25 @@ fn queries_select_the_pods_of_the_workload_and_no_other_pods() {
     assert_eq!(
         pod.cpu,
         "sum(rate(container_cpu_usage_seconds_total{namespace=\"shop\",pod=\"web-1\",\
-         container!=\"\",container!=\"POD\"}[5m]))"
+         container!=\"\",container!=\"POD\"}[WINDOW]))"
     );
     let deployment = queries(&named(Kind::DEPLOYMENTS, "web.v1")).unwrap();
-    let matcher = "pod=~\"web[.]v1-[a-z0-9]+-[a-z0-9]{5}\"";
-    assert!(deployment.memory.contains(matcher), "{}", deployment.memory);
+    let random = "[bcdfghjklmnpqrstvwxz2456789]";
+    let matcher = format!("pod=~\"web[.]v1-{random}{{1,10}}-{random}{{5}}\"");
+    assert!(
+        deployment.memory.contains(&matcher),
+        "{}",
+        deployment.memory
+    );
+    let prometheus = PrometheusSearch::new("a").found(&services(r#"{"name":"web","port":9090}"#));
+    let (prometheus, now) = (prometheus.unwrap(), Timestamp::from_second(10_000).unwrap());
+    let window = |span| {
+        let url = prometheus.url("rate(x[WINDOW])", span, now);
+        url.split_once("x%5B")
+            .and_then(|(_, rest)| Some(rest.split_once("%5D")?.0.to_owned()))
+    };
+    assert_eq!(window(Span::Hour).as_deref(), Some("300s"));
+    assert_eq!(window(Span::Week).as_deref(), Some("5040s"));
     let node = queries(&named(Kind::NODES, "n1")).unwrap();
     assert_eq!(
         node.memory,

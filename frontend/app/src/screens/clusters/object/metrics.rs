@@ -29,6 +29,8 @@ const MIN_PERIOD: i64 = 300;
 struct Shown {
     history: History,
     period: (Timestamp, Timestamp),
+    /// True for the usage from Prometheus, and false for samples.
+    is_past: bool,
 }
 
 /// Shows the charts. `history` contains the samples since the page was opened.
@@ -58,11 +60,14 @@ pub(super) fn MetricsTab(
     let present = Present::follow(named, object, history);
     let clock = expect_context::<Clock>();
     let shown = Memo::new(move |_| match past.state() {
-        PastState::Searching => None,
         PastState::Known(history) if !history.cpu.is_empty() || !history.memory.is_empty() => {
             let now = clock.now();
             let period = (of_span.get().start(now), now);
-            Some(Shown { history, period })
+            Some(Shown {
+                history,
+                period,
+                is_past: true,
+            })
         }
         _ => {
             let history = history.get();
@@ -70,11 +75,16 @@ pub(super) fn MetricsTab(
             let least = start.checked_add(jiff::SignedDuration::from_secs(MIN_PERIOD));
             let now = clock.now();
             let period = (start, least.map_or(now, |least| least.max(now)));
-            Some(Shown { history, period })
+            Some(Shown {
+                history,
+                period,
+                is_past: false,
+            })
         }
     });
+    let is_past = Memo::new(move |_| shown.with(|it| it.as_ref().is_some_and(|it| it.is_past)));
     let axis = Signal::derive(move || match of_span.get() {
-        Span::Week if past.is_known() => date as FormatTime,
+        Span::Week if is_past.get() => date as FormatTime,
         _ => minute as FormatTime,
     });
     let graph = move |title: &'static str, resource: &'static str, unit: ChartUnit| {
@@ -83,16 +93,13 @@ pub(super) fn MetricsTab(
             let references = references.get();
             shown.with(|shown| drawn(shown.as_ref()?, resource, &references, unit))
         });
+        // The selected point of a chart remains while its values change.
+        let is_drawn = Memo::new(move |_| drawn.with(Option::is_some));
+        let chart = Signal::derive(move || drawn.get().unwrap_or_default());
         move || {
-            let is_drawn = drawn.with(Option::is_some);
-            is_drawn.then(|| {
-                let chart = Signal::derive(move || {
-                    drawn
-                        .get()
-                        .expect("the view exists only while the chart exists")
-                });
-                view! { <LineChart title=title chart=chart axis=axis full=in_full/> }
-            })
+            is_drawn
+                .get()
+                .then(|| view! { <LineChart title=title chart=chart axis=axis full=in_full/> })
         }
     };
     let has_charts = Memo::new(move |_| shown.with(Option::is_some));
@@ -119,7 +126,7 @@ pub(super) fn MetricsTab(
     };
     let periods = Span::ALL.map(|it| (it.key().to_owned(), it.words().to_owned()));
     let bar = move || {
-        past.is_known().then(|| {
+        is_past.get().then(|| {
             view! { <Select label=t().metrics.period() options=periods.to_vec() value=span/> }
         })
     };

@@ -37,6 +37,8 @@ pub(super) enum PastState {
 pub(super) struct Past {
     state: RwSignal<PastState>,
     service: RwSignal<Option<String>>,
+    /// The error of the last query.
+    problem: RwSignal<Option<Problem>>,
 }
 
 impl Past {
@@ -47,6 +49,7 @@ impl Past {
         let past = Self {
             state: RwSignal::new(PastState::Searching),
             service: RwSignal::new(None),
+            problem: RwSignal::new(None),
         };
         let Some(queries) = queries(named) else {
             past.state.set(PastState::Absent);
@@ -70,8 +73,16 @@ impl Past {
                 if let Err(problem) = &answer {
                     session.handle(problem);
                 }
-                past.state
-                    .try_set(answer.map_or_else(PastState::Failed, PastState::Known));
+                past.problem.try_set(answer.as_ref().err().cloned());
+                let is_known = past
+                    .state
+                    .try_with_untracked(|it| matches!(it, PastState::Known(_)));
+                match answer {
+                    Ok(history) => past.state.try_set(PastState::Known(history)),
+                    // The last values remain.
+                    Err(_) if is_known == Some(true) => None,
+                    Err(problem) => past.state.try_set(PastState::Failed(problem)),
+                };
             });
         };
         let search = PrometheusSearch::new(&named.cluster);
@@ -110,11 +121,6 @@ impl Past {
         self.state.get()
     }
 
-    /// Reports whether the cluster has a Prometheus.
-    pub(super) fn is_known(self) -> bool {
-        self.service.with(Option::is_some)
-    }
-
     /// Returns the source of the charts, or the reason why the charts have only samples.
     pub(super) fn note(self) -> String {
         let service = self.service.get();
@@ -123,10 +129,15 @@ impl Past {
             (PastState::Absent, _) | (PastState::Known(_), None) => {
                 t().metrics.no_prometheus().to_owned()
             }
-            (PastState::Known(history), Some(service)) if history.cpu.is_empty() => {
+            (PastState::Known(history), Some(service))
+                if history.cpu.is_empty() && history.memory.is_empty() =>
+            {
                 t().metrics.no_series(&service)
             }
-            (PastState::Known(_), Some(service)) => t().metrics.of_prometheus(&service),
+            (PastState::Known(_), Some(service)) => match self.problem.get() {
+                Some(problem) => t().metrics.not_updated(&service, &problem.message),
+                None => t().metrics.of_prometheus(&service),
+            },
             (PastState::Failed(problem), None) if problem.kind == ProblemKind::Forbidden => {
                 t().metrics.search_forbidden().to_owned()
             }

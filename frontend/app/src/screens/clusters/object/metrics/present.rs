@@ -44,15 +44,18 @@ impl Present {
         let state = RwSignal::new(PresentState::Waiting);
         spawn_local(async move {
             loop {
-                let source = object.try_get_untracked();
-                // The tab has closed.
-                let Some(source) = source.map(|object| UsageSource::of(&named, &object)) else {
+                let Some(object) = object.try_get_untracked() else {
                     return;
                 };
+                let source = UsageSource::of(&named, &object);
                 let answer = match &source {
                     Some(source) => sample(source).await,
                     None => Ok(None),
                 };
+                // The tab has closed.
+                if state.try_get_untracked().is_none() {
+                    return;
+                }
                 if let Err(problem) = &answer {
                     session.handle(problem);
                 }
