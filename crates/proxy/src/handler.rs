@@ -190,8 +190,10 @@ impl Proxy {
         if isolation::is_for_service_worker(&head.headers) {
             return Err(Refusal::ServiceWorker);
         }
-        let is_query = isolation::is_metrics_query(&head.method, path.rest.path(), &head.headers);
-        if by_session && subject.verb == Verb::Proxy && !is_query {
+        if by_session
+            && subject.verb == Verb::Proxy
+            && !isolation::is_metrics_query(&head.method, path.rest.path(), &head.headers)
+        {
             return Err(Refusal::SessionAtProxy);
         }
         if by_session && isolation::is_navigation(&head.headers) {

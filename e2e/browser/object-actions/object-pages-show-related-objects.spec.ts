@@ -5,11 +5,10 @@
 
 import type { BrowserContext, Page } from "@playwright/test";
 
-import { expectAccessible } from "../stage/accessible.ts";
+import { expectAccessibleInThemes } from "../stage/accessible.ts";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { BrowserErrors, choosePassword, expect, signIn, test } from "../stage/test.ts";
-import { showIn } from "../stage/theme.ts";
 
 const CLUSTER = "east";
 const PROJECT = "pages";
@@ -106,13 +105,6 @@ async function openObject(on: Page, path: string, name: string): Promise<void> {
 
 const related = (on: Page) => on.getByRole("region", { name: "Related objects" });
 
-async function expectAccessiblePage(on: Page, name: string): Promise<void> {
-  for (const theme of ["light", "dark"] as const) {
-    await showIn(on, theme);
-    await expectAccessible(on, `${name} (${theme})`);
-  }
-}
-
 test("service shows its ports, its endpoints and its ingress", async () => {
   await openObject(page, "services", "web");
   const ports = page.getByRole("row").filter({ hasText: "http" }).first();
@@ -122,7 +114,7 @@ test("service shows its ports, its endpoints and its ingress", async () => {
   await expect(endpoint).toContainText("ready", { timeout: TIMEOUT_MS });
   const ingress = related(page).getByRole("row").filter({ hasText: "Ingress web" });
   await expect(ingress).toContainText("sends requests to this Service");
-  await expectAccessiblePage(page, "service");
+  await expectAccessibleInThemes(page, "service");
   await ingress.getByRole("link").click();
   await expect(page.getByRole("row").filter({ hasText: "web.example.com" })).toContainText("web:80");
 });
@@ -153,11 +145,11 @@ test("value of a secret is read only when it is revealed, and the audit log reco
   expect(await page.content()).not.toContain(VALUE);
   expect(await page.content()).not.toContain(btoa(VALUE));
   expect(await reads()).toBe(0);
-  await expectAccessiblePage(page, "secret");
+  await expectAccessibleInThemes(page, "secret");
   await key.getByRole("button", { name: "Reveal password" }).click();
   await expect(key).toContainText(VALUE);
   await expect.poll(reads, { timeout: TIMEOUT_MS }).toBeGreaterThan(0);
-  await expectAccessiblePage(page, "revealed secret");
+  await expectAccessibleInThemes(page, "revealed secret");
   expect(page.url()).not.toContain(VALUE);
   await page.clock.fastForward("01:01");
   await expect(key).not.toContainText(VALUE);
@@ -190,7 +182,7 @@ test("manifest shows the manager of each field", async () => {
   await expect(managers).toContainText("kubectl-client-side-apply");
   const line = page.locator(".text-row").filter({ hasText: "progressDeadlineSeconds" });
   await expect(line).toContainText("kubectl-client-side-apply");
-  await expectAccessiblePage(page, "field managers");
+  await expectAccessibleInThemes(page, "field managers");
 });
 
 test("charts of a workload show the usage that Prometheus measured", async () => {
@@ -207,7 +199,7 @@ test("charts of a workload show the usage that Prometheus measured", async () =>
   await expect(memory).toHaveAttribute("aria-valuetext", /\d: [1-9][\d.]* (KiB|MiB)$/);
   await page.getByLabel("Period").selectOption("Last 7 days");
   await expect(page).toHaveURL(/tab=metrics&range=7d$/);
-  await expectAccessiblePage(page, "charts");
+  await expectAccessibleInThemes(page, "charts");
 });
 
 test("user without permissions sees their names on the pages of objects", async ({ open }) => {
@@ -239,7 +231,7 @@ test("user without permissions sees their names on the pages of objects", async 
   await expect(reveal).toHaveAttribute("title", new RegExp(`get secrets in namespace ${NAMESPACE}`));
   await expect(reveal).toBeDisabled();
   expect(await reader.content()).not.toContain(VALUE);
-  await expectAccessiblePage(reader, "secret without permission");
+  await expectAccessibleInThemes(reader, "secret without permission");
   // The role does not list bindings.
   await openObject(reader, "serviceaccounts", "default");
   await expect(related(reader)).toContainText("missing permission to list clusterrolebindings in all namespaces");

@@ -5,11 +5,10 @@
 
 import type { BrowserContext, Locator, Page } from "@playwright/test";
 
-import { expectAccessible } from "../stage/accessible.ts";
+import { expectAccessibleInThemes } from "../stage/accessible.ts";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { BrowserErrors, chooseAction, choosePassword, expect, signIn, test } from "../stage/test.ts";
-import { showIn } from "../stage/theme.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the reader";
@@ -149,14 +148,6 @@ async function paste(editor: Locator, text: string): Promise<void> {
   await page.keyboard.press("Control+v");
 }
 
-/** Checks the open dialog in the light and the dark theme. */
-async function expectAccessibleDialog(page: Page, name: string): Promise<void> {
-  for (const theme of ["light", "dark"] as const) {
-    await showIn(page, theme);
-    await expectAccessible(page, `${name} (${theme})`);
-  }
-}
-
 test("workload is scaled, and the undo restores the replicas", async () => {
   await openObject(`deployments/${NAMESPACE}`, "counter");
   await page.getByRole("button", { name: "Scale…" }).click();
@@ -165,7 +156,7 @@ test("workload is scaled, and the undo restores the replicas", async () => {
   await dialog().getByLabel("Replicas").fill("2");
   const command = `kubectl --context ${CLUSTER} --namespace ${NAMESPACE} scale deployment counter --replicas 2`;
   await expect(dialog().getByText(command)).toBeVisible();
-  await expectAccessibleDialog(page, "scale");
+  await expectAccessibleInThemes(page, "scale");
   await dialog().getByRole("button", { name: "Scale", exact: true }).click();
   await page.getByText("Scaled counter to 2.").waitFor();
   expect(await field("deployment counter", ".spec.replicas")).toBe("2");
@@ -206,7 +197,7 @@ test("image is changed, and an earlier revision is restored after a diff", async
   const changes = dialog().getByLabel("Changes", { exact: true });
   await expect(changes).toContainText(new RegExp(`- +(- )?image: ${OTHER_IMAGE}`));
   await expect(changes).toContainText(new RegExp(`\\+ +(- )?image: ${stage.image}`));
-  await expectAccessibleDialog(page, "roll back");
+  await expectAccessibleInThemes(page, "roll back");
   await dialog().getByRole("button", { name: "Roll back", exact: true }).click();
   await page.getByText("Rolled back counter to revision").waitFor();
   expect(await image()).toBe(stage.image);
@@ -218,7 +209,7 @@ test("manifest is edited with completion, reviewed, merged and saved", async () 
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   const editor = page.getByRole("textbox", { name: "Manifest of counter" });
   await editor.waitFor();
-  await expectAccessibleDialog(page, "editor");
+  await expectAccessibleInThemes(page, "editor");
   const review = page.getByRole("button", { name: "Review changes" });
   await expect(review).toBeDisabled();
   const insertAfter = async (line: RegExp, text: string): Promise<void> => {
@@ -244,7 +235,7 @@ test("manifest is edited with completion, reviewed, merged and saved", async () 
   const changes = page.getByLabel("Changes", { exact: true });
   await expect(changes).toContainText("+   minReadySeconds: 3");
   await expect(changes).not.toContainText(/[+-] +changed-by/);
-  await expectAccessibleDialog(page, "review of a manifest");
+  await expectAccessibleInThemes(page, "review of a manifest");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("Saved counter.").waitFor();
   expect(await field("deployment counter", ".spec.minReadySeconds")).toBe("3");
@@ -290,7 +281,7 @@ test("objects are created from YAML only if the cluster accepts all objects", as
   await expect(results).toContainText("ConfigMap first valid");
   await expect(results).toContainText("Unknown second The cluster does not serve the kind Unknown in v1.");
   await expect(kubectl("get configmap first")).rejects.toThrow(/NotFound/);
-  await expectAccessibleDialog(page, "create from YAML");
+  await expectAccessibleInThemes(page, "create from YAML");
   await paste(editor, `${manifest("ConfigMap", "first")}---\n${manifest("ConfigMap", "second")}`);
   await create.click();
   await page.getByText("Created 2 objects.").waitFor();
@@ -307,7 +298,7 @@ test("form writes the manifests of a workload, and names invalid values", async 
   await write.click();
   await expect(entry("Name")).toHaveAccessibleDescription(/lowercase letters/);
   await expect(entry("Image")).toHaveAccessibleDescription(/Enter an image/);
-  await expectAccessibleDialog(page, "form of a workload");
+  await expectAccessibleInThemes(page, "form of a workload");
   await entry("Name").fill("written");
   await entry("Namespace").fill(NAMESPACE);
   await entry("Image").fill(stage.image);
@@ -372,7 +363,7 @@ test("user with a role that only reads sees the missing permissions", async ({ o
   const restart = reader.getByRole("menuitem", { name: /^Restart…/ });
   await expect(restart).toBeDisabled();
   await expect(restart).toContainText(`Requires the permission: patch deployments.apps in namespace ${NAMESPACE}`);
-  await expectAccessibleDialog(reader, "disabled actions");
+  await expectAccessibleInThemes(reader, "disabled actions");
   await reader.getByRole("menuitem", { name: "Why? Scale…" }).click();
   await reader.getByRole("heading", { name: `${READER} is not allowed to send this request` }).waitFor();
   await expect(reader.getByText("A cluster owner or an administrator can grant a role.")).toBeVisible();
@@ -430,13 +421,13 @@ test("node is cordoned, labelled, tainted and drained", async () => {
   await expect(start, "the deletion of data needs a confirmation").toBeDisabled();
   await dialog().getByLabel("Delete the data of emptyDir volumes").check();
   await expect(dialog().getByText(`drain ${SPARE_NODE} --ignore-daemonsets --delete-emptydir-data`)).toBeVisible();
-  await expectAccessibleDialog(page, "drain plan");
+  await expectAccessibleInThemes(page, "drain plan");
   await start.click();
   const row = dialog().getByRole("listitem").filter({ hasText: pod });
   await expect(row).toContainText("blocked, retrying: Cannot evict pod");
   await expect(row).toContainText("bound-budget");
   await dialog().getByRole("button", { name: "Pause" }).click();
-  await expectAccessibleDialog(page, "drain progress");
+  await expectAccessibleInThemes(page, "drain progress");
   await kubectl("delete pdb bound-budget");
   await dialog().getByRole("button", { name: "Resume" }).click();
   await expect(row).toContainText("gone", { timeout: 60_000 });

@@ -2,11 +2,10 @@
 
 import type { Locator, Page } from "@playwright/test";
 
-import { expectAccessible } from "../stage/accessible.ts";
+import { expectAccessible, expectAccessibleInThemes } from "../stage/accessible.ts";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { choosePassword, expect, signIn, test } from "../stage/test.ts";
-import { showIn } from "../stage/theme.ts";
 
 const CLUSTER = "east";
 const USER = "mika";
@@ -76,10 +75,7 @@ test("deletion of objects in two namespaces names the missing permission, and su
   await expect(row("one")).toContainText(`DELETE /k8s/clusters/${CLUSTER}/api/v1/namespaces/${OWN}/configmaps/one`);
   await expect(row("three")).toContainText(`Requires the permission: delete configmaps in namespace ${FOREIGN}`);
   await expect(dialog(page).getByText("2 of 3 objects will change.")).toBeVisible();
-  for (const theme of ["light", "dark"] as const) {
-    await showIn(page, theme);
-    await expectAccessible(page, `plan of a deletion (${theme})`);
-  }
+  await expectAccessibleInThemes(page, "plan of a deletion");
   await dialog(page).getByRole("button", { name: "Delete (2)" }).click();
   await expect(dialog(page).getByText("2 of 3 done, 1 failed")).toBeVisible();
   await expect(row("two")).toContainText("done");

@@ -3,6 +3,8 @@
 import axe from "axe-core";
 import { type Page, expect } from "@playwright/test";
 
+import { showIn } from "./theme.ts";
+
 const ALL_RULES: axe.RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] };
 /** The rules whose result depends on colors. */
 const COLOR_RULES: axe.RunOnly = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
@@ -10,6 +12,14 @@ const COLOR_RULES: axe.RunOnly = { type: "rule", values: ["color-contrast", "lin
 /** Fails with one line for each element that violates a rule. */
 export function expectAccessible(page: Page, screen: string): Promise<void> {
   return expectNoViolation(page, screen, ALL_RULES);
+}
+
+/** Checks all rules in the light and the dark theme. */
+export async function expectAccessibleInThemes(page: Page, screen: string): Promise<void> {
+  for (const theme of ["light", "dark"] as const) {
+    await showIn(page, theme);
+    await expectAccessible(page, `${screen} (${theme})`);
+  }
 }
 
 /** As {@link expectAccessible}, for a screen whose other rules are checked in another theme. */

@@ -26,7 +26,7 @@ mod transport;
 mod unsaved;
 
 use live::{reflector, rows, served_kinds};
-use transport::{fetch, network, stream};
+use transport::{fetch, latest, network, stream};
 
 fn main() {
     app::mount();

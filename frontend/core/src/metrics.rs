@@ -14,17 +14,9 @@ pub use samples::{History, UsageSource};
 pub use span::Span;
 
 use crate::kind::Kind;
+use crate::object::runs_pods;
 
 /// Reports whether the page of a kind shows the usage.
 pub fn has_metrics(kind: Kind) -> bool {
-    [
-        Kind::PODS,
-        Kind::NODES,
-        Kind::DEPLOYMENTS,
-        Kind::STATEFUL_SETS,
-        Kind::DAEMON_SETS,
-        Kind::REPLICA_SETS,
-        Kind::JOBS,
-    ]
-    .contains(&kind)
+    kind == Kind::NODES || runs_pods(kind)
 }

@@ -32,7 +32,8 @@ pub use overview::{Fact, FactTable, FactValue, ObjectState, Overview, Section, S
 pub use pod::{PodLine, is_finished};
 pub(crate) use related::selector;
 pub use related::{Related, related};
-pub use relation::{CandidateList, Candidates, RelationLine, candidates, references};
+pub(crate) use relation::pod_spec_pointer;
+pub use relation::{CandidateList, Candidates, RelationLine, candidates, references, runs_pods};
 
 use crate::kind::Kind;
 use crate::messages::t;

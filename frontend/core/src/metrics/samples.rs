@@ -1,7 +1,7 @@
 //! The current usage of an object from `metrics.k8s.io/v1beta1`, and the samples of a page.
 
 use drover_rows::Amounts;
-use drover_rows::usage::read;
+use drover_rows::usage::{Resource, read};
 use jiff::Timestamp;
 
 use super::has_metrics;
@@ -39,6 +39,19 @@ pub struct History {
 }
 
 impl History {
+    /// Reports whether the history has no points.
+    pub const fn is_empty(&self) -> bool {
+        self.cpu.is_empty() && self.memory.is_empty()
+    }
+
+    /// Returns the points of a resource.
+    pub fn of(&self, resource: Resource) -> &[Point] {
+        match resource {
+            Resource::Cpu => &self.cpu,
+            Resource::Memory => &self.memory,
+        }
+    }
+
     /// Adds a sample. Removes the oldest sample if the history is full.
     #[expect(
         clippy::cast_precision_loss,

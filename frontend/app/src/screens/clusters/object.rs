@@ -21,7 +21,7 @@ use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::metrics::{History, has_metrics};
 use drover_ui_core::object::secret::RedactedSecrets;
-use drover_ui_core::object::{Object, Overview};
+use drover_ui_core::object::{Object, Overview, runs_pods};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
 use drover_ui_core::url::segment;
@@ -273,19 +273,6 @@ fn Gone(shown: LiveObject) -> impl IntoView {
     }
 }
 
-/// Reports whether objects of the kind have logs.
-pub(crate) fn has_logs(kind: Kind) -> bool {
-    [
-        Kind::PODS,
-        Kind::DEPLOYMENTS,
-        Kind::STATEFUL_SETS,
-        Kind::DAEMON_SETS,
-        Kind::REPLICA_SETS,
-        Kind::JOBS,
-    ]
-    .contains(&kind)
-}
-
 /// Reports whether the page of an object has a terminal.
 pub(crate) fn has_terminal(kind: Kind) -> bool {
     kind == Kind::PODS || kind == Kind::NODES
@@ -302,7 +289,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
         ("terminal", t().terminal.terminal()),
     ];
     let tabs = all.into_iter().filter(|(key, _)| match *key {
-        "logs" => has_logs(kind),
+        "logs" => runs_pods(kind),
         "metrics" => has_metrics(kind),
         "terminal" => has_terminal(kind),
         _ => true,

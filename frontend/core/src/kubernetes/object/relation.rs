@@ -17,6 +17,8 @@ use crate::kind::Kind;
 use crate::messages::t;
 
 pub use candidates::{CandidateList, Candidates, candidates};
+pub(crate) use pod_spec::pointer as pod_spec_pointer;
+pub use pod_spec::runs_pods;
 
 /// The relation of an object to an object that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use drover_ui_core::action::{Action, ObjectKey, bulk_actions};
 use drover_ui_core::keys::ListKey;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
+use drover_ui_core::object::runs_pods;
 use drover_ui_core::selection::{MAX_SELECTED, Selection};
 use drover_ui_kit::table::KeyHandler;
 use drover_ui_kit::toast::Toasts;
@@ -12,7 +13,7 @@ use leptos::prelude::*;
 use crate::keys::KeysHelp;
 use crate::palette::PaletteOpen;
 use crate::screens::bulk::BulkRequest;
-use crate::screens::object::{has_logs, has_terminal};
+use crate::screens::object::has_terminal;
 use crate::unsaved::UnsavedGuard;
 
 /// Returns the handler for the keys of a list.
@@ -54,7 +55,7 @@ pub(super) fn list_keys(
             ListKey::Open | ListKey::Describe => go(key, ""),
             ListKey::Yaml => go(key, "?tab=yaml"),
             ListKey::Edit => go(key, "?tab=yaml&edit=yes"),
-            ListKey::Logs if has_logs(kind) => go(key, "?tab=logs"),
+            ListKey::Logs if runs_pods(kind) => go(key, "?tab=logs"),
             ListKey::Shell if has_terminal(kind) => go(key, "?tab=terminal"),
             ListKey::Delete => act(Action::Delete, key),
             ListKey::Restart => act(Action::Restart, key),

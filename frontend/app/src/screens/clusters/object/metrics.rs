@@ -3,7 +3,9 @@
 mod past;
 mod present;
 
-use drover_ui_core::chart::{Chart, ChartUnit, Point, Reference, chart};
+use drover_rows::usage::Resource;
+use drover_ui_core::chart::{ChartUnit, chart};
+use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::metrics::{History, Span, references};
@@ -60,7 +62,7 @@ pub(super) fn MetricsTab(
     let present = Present::follow(named, object, history);
     let clock = expect_context::<Clock>();
     let shown = Memo::new(move |_| match past.state() {
-        PastState::Known(history) if !history.cpu.is_empty() || !history.memory.is_empty() => {
+        PastState::Known(history) if !history.is_empty() => {
             let now = clock.now();
             let period = (of_span.get().start(now), now);
             Some(Shown {
@@ -87,26 +89,13 @@ pub(super) fn MetricsTab(
         Span::Week if is_past.get() => date as FormatTime,
         _ => minute as FormatTime,
     });
-    let graph = move |title: &'static str, resource: &'static str, unit: ChartUnit| {
-        let references = Memo::new(move |_| object.with(|it| references(kind, it, resource)));
-        let drawn = Memo::new(move |_| {
-            let references = references.get();
-            shown.with(|shown| drawn(shown.as_ref()?, resource, &references, unit))
-        });
-        // The selected point of a chart remains while its values change.
-        let is_drawn = Memo::new(move |_| drawn.with(Option::is_some));
-        let chart = Signal::derive(move || drawn.get().unwrap_or_default());
-        move || {
-            is_drawn
-                .get()
-                .then(|| view! { <LineChart title=title chart=chart axis=axis full=in_full/> })
-        }
-    };
     let has_charts = Memo::new(move |_| shown.with(Option::is_some));
     let content = move || {
         if has_charts.get() {
-            let cpu = graph(t().labels.cpu(), "cpu", ChartUnit::Cores);
-            let memory = graph(t().labels.memory(), "memory", ChartUnit::Bytes);
+            let graph = |resource| {
+                view! { <Graph resource=resource kind=kind object=object shown=shown axis=axis/> }
+            };
+            let (cpu, memory) = (graph(Resource::Cpu), graph(Resource::Memory));
             return view! { <div class="charts">{cpu}{memory}</div> }.into_any();
         }
         match present.state() {
@@ -139,16 +128,34 @@ pub(super) fn MetricsTab(
     }
 }
 
-/// Returns the chart of a resource.
-fn drawn(
-    shown: &Shown,
-    resource: &str,
-    references: &[Reference],
-    unit: ChartUnit,
-) -> Option<Chart> {
-    let points: &[Point] = match resource {
-        "cpu" => &shown.history.cpu,
-        _ => &shown.history.memory,
+/// Shows the chart of a resource.
+#[component]
+fn Graph(
+    resource: Resource,
+    kind: Kind,
+    object: Signal<Object>,
+    shown: Memo<Option<Shown>>,
+    axis: Signal<FormatTime>,
+) -> impl IntoView {
+    let (title, unit) = match resource {
+        Resource::Cpu => (t().labels.cpu(), ChartUnit::Cores),
+        Resource::Memory => (t().labels.memory(), ChartUnit::Bytes),
     };
-    chart(points, references, unit, shown.period)
+    let references = Memo::new(move |_| object.with(|it| references(kind, it, resource)));
+    let drawn = Memo::new(move |_| {
+        let references = references.get();
+        let drawn = |shown: &Shown| {
+            let points = shown.history.of(resource);
+            chart(points, &references, unit, shown.period)
+        };
+        shown.with(|shown| shown.as_ref().and_then(drawn))
+    });
+    // The selected point of a chart remains while its values change.
+    let is_drawn = Memo::new(move |_| drawn.with(Option::is_some));
+    let chart = Signal::derive(move || drawn.get().unwrap_or_default());
+    move || {
+        is_drawn
+            .get()
+            .then(|| view! { <LineChart title=title chart=chart axis=axis full=in_full/> })
+    }
 }

@@ -15,6 +15,7 @@ use leptos::task::spawn_local;
 
 use super::words::Link;
 use crate::fetch::Request;
+use crate::latest::LatestRequest;
 use crate::screens::kinds::tone_of;
 use crate::served_kinds::ServedKinds;
 use crate::session::Session;
@@ -51,17 +52,15 @@ pub(super) fn Relations(
     });
     let found = RwSignal::new(None::<Found>);
     let busy = RwSignal::new(false);
-    // The number of the last request, so that an earlier response does not replace a later response.
-    let request = StoredValue::new(0_u64);
+    let latest = LatestRequest::new();
     let ask = move || {
-        request.update_value(|request| *request += 1);
-        let this_request = request.get_value();
+        let number = latest.begin();
         let (lists, cluster) = (lists.get_untracked(), cluster.get_value());
         busy.set(true);
         spawn_local(async move {
             let answer = read(session, &cluster, lists).await;
             // The page can be closed before the responses arrive.
-            if request.try_get_value() != Some(this_request) {
+            if !latest.is_latest(number) {
                 return;
             }
             let _ = found.try_set(Some(answer));

@@ -98,7 +98,7 @@ pub fn candidates(kind: Kind, object: &Object) -> Vec<Candidates> {
         Kind::CLUSTER_ROLES => naming(&[Kind::ROLE_BINDINGS, Kind::CLUSTER_ROLE_BINDINGS]),
         _ => Vec::new(),
     };
-    if super::pod_spec::pointer(kind).is_some() && kind != Kind::CRON_JOBS {
+    if super::runs_pods(kind) {
         all.extend(selecting());
     }
     if kind == Kind::DEPLOYMENTS {

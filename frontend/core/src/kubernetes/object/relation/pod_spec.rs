@@ -8,7 +8,7 @@ use crate::object::{Object, Reference, read};
 
 /// Returns the JSON pointer of the pod specification in an object of a kind. Returns `None` for
 /// kinds without pods.
-pub(super) fn pointer(kind: Kind) -> Option<&'static str> {
+pub(crate) fn pointer(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::PODS => Some("/spec"),
         Kind::CRON_JOBS => Some("/spec/jobTemplate/spec/template/spec"),
@@ -19,6 +19,11 @@ pub(super) fn pointer(kind: Kind) -> Option<&'static str> {
         | Kind::JOBS => Some("/spec/template/spec"),
         _ => None,
     }
+}
+
+/// Reports whether objects of a kind are pods, or run pods directly. A CronJob runs Jobs.
+pub fn runs_pods(kind: Kind) -> bool {
+    kind != Kind::CRON_JOBS && pointer(kind).is_some()
 }
 
 /// Returns the objects that the pods of an object use.

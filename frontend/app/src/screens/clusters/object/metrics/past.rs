@@ -14,6 +14,7 @@ use leptos::task::spawn_local;
 
 use crate::clock::{now, sleep};
 use crate::fetch::Request;
+use crate::latest::LatestRequest;
 use crate::session::Session;
 
 /// The interval of the queries. Prometheus usually measures every 30 s or 60 s.
@@ -36,7 +37,7 @@ pub(super) enum PastState {
 #[derive(Clone, Copy)]
 pub(super) struct Past {
     state: RwSignal<PastState>,
-    service: RwSignal<Option<String>>,
+    found: RwSignal<Option<Prometheus>>,
     /// The error of the last query.
     problem: RwSignal<Option<Problem>>,
 }
@@ -48,49 +49,36 @@ impl Past {
         let session = expect_context::<Session>();
         let past = Self {
             state: RwSignal::new(PastState::Searching),
-            service: RwSignal::new(None),
+            found: RwSignal::new(None),
             problem: RwSignal::new(None),
         };
         let Some(queries) = queries(named) else {
             past.state.set(PastState::Absent);
             return past;
         };
-        let found = StoredValue::new(None::<(Prometheus, Queries)>);
-        // The number of the last request, so that the response for an earlier period does not replace
-        // a later response.
-        let request = StoredValue::new(0_u64);
+        let (queries, latest) = (StoredValue::new(queries), LatestRequest::new());
         let ask = move || {
-            request.update_value(|request| *request += 1);
-            let (this_request, span) = (request.get_value(), span.get_untracked());
+            let Some(prometheus) = past.found.get_untracked() else {
+                return;
+            };
+            let (number, span, queries) =
+                (latest.begin(), span.get_untracked(), queries.get_value());
             spawn_local(async move {
-                let Some(Some((prometheus, queries))) = found.try_get_value() else {
-                    return;
-                };
                 let answer = usage(&prometheus, &queries, span).await;
-                if request.try_get_value() != Some(this_request) {
+                if !latest.is_latest(number) {
                     return;
                 }
                 if let Err(problem) = &answer {
                     session.handle(problem);
                 }
-                past.problem.try_set(answer.as_ref().err().cloned());
-                let is_known = past
-                    .state
-                    .try_with_untracked(|it| matches!(it, PastState::Known(_)));
-                match answer {
-                    Ok(history) => past.state.try_set(PastState::Known(history)),
-                    // The last values remain.
-                    Err(_) if is_known == Some(true) => None,
-                    Err(problem) => past.state.try_set(PastState::Failed(problem)),
-                };
+                past.update(answer);
             });
         };
         let search = PrometheusSearch::new(&named.cluster);
         spawn_local(async move {
             match find(&search).await {
                 Ok(Some(prometheus)) => {
-                    past.service.try_set(Some(prometheus.service.clone()));
-                    found.try_update_value(|found| *found = Some((prometheus, queries)));
+                    past.found.try_set(Some(prometheus));
                 }
                 Ok(None) => {
                     past.state.try_set(PastState::Absent);
@@ -102,7 +90,7 @@ impl Past {
                     return;
                 }
             }
-            while request.try_get_value().is_some() {
+            while latest.is_open() {
                 ask();
                 sleep(INTERVAL).await;
             }
@@ -116,6 +104,19 @@ impl Past {
         past
     }
 
+    /// Shows the response to the last query. After an error, the last values remain.
+    fn update(self, answer: Result<History, Problem>) {
+        self.problem.set(answer.as_ref().err().cloned());
+        let is_known = self
+            .state
+            .with_untracked(|it| matches!(it, PastState::Known(_)));
+        match answer {
+            Ok(history) => self.state.set(PastState::Known(history)),
+            Err(problem) if !is_known => self.state.set(PastState::Failed(problem)),
+            Err(_) => {}
+        }
+    }
+
     /// Returns the state.
     pub(super) fn state(self) -> PastState {
         self.state.get()
@@ -123,15 +124,15 @@ impl Past {
 
     /// Returns the source of the charts, or the reason why the charts have only samples.
     pub(super) fn note(self) -> String {
-        let service = self.service.get();
+        let service = self
+            .found
+            .with(|it| it.as_ref().map(|it| it.service.clone()));
         match (self.state.get(), service) {
             (PastState::Searching, _) => String::new(),
             (PastState::Absent, _) | (PastState::Known(_), None) => {
                 t().metrics.no_prometheus().to_owned()
             }
-            (PastState::Known(history), Some(service))
-                if history.cpu.is_empty() && history.memory.is_empty() =>
-            {
+            (PastState::Known(history), Some(service)) if history.is_empty() => {
                 t().metrics.no_series(&service)
             }
             (PastState::Known(_), Some(service)) => match self.problem.get() {
