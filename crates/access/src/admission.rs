@@ -24,6 +24,8 @@
 //! | Drover users and service accounts | create a bootstrap token | the token would outlive the user's own permissions |
 //! | all | set an invalid value of a setting | the value would not take effect |
 //! | all | configure an AuthProvider to read one of the server's own Secrets | the server would send the Secret to the provider |
+//! | all | save a view whose path leaves the web UI | the page of another user would open the path |
+//! | all except the owner and administrators | write preferences and saved views, or share a view without the permission | see [`owned`] |
 //! | all except administrators | write AuthProviders or security settings, change an administrator, set the agent's image, or change owner references and finalizers | see [`admit_by_roles`] |
 //! | all | grant permissions that the writer does not have, by a role, a binding or a project | see [`roles`] |
 //!
@@ -36,6 +38,7 @@ mod certificates;
 mod defaults;
 mod foundations;
 mod kinds;
+mod owned;
 pub mod privilege_escalation;
 mod rbac;
 pub mod roles;
@@ -51,6 +54,7 @@ use crate::names::{self, ACCOUNT_PREFIX, account};
 pub use administered::changed_user;
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
+pub use owned::check_view_name;
 pub use rbac::{HUB_LABEL, HUB_PREFIX, RoleName};
 pub use roles::{ObjectReference, ReferenceKind, deleted_role, references_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
@@ -279,7 +283,7 @@ pub fn admit(
 }
 
 /// Drover's kinds whose deletion needs admission.
-pub const KINDS_CHECKED_ON_DELETE: [&str; 9] = [
+pub const KINDS_CHECKED_ON_DELETE: [&str; 11] = [
     "authproviders",
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -287,18 +291,22 @@ pub const KINDS_CHECKED_ON_DELETE: [&str; 9] = [
     "projectroletemplatebindings",
     "projects",
     "roletemplates",
+    "savedviews",
     "settings",
+    "userpreferences",
     "users",
 ];
 
 /// Reports whether [`admit_by_roles`] must also check a write.
 pub fn depends_on_roles(write: &Write<'_>) -> bool {
-    roles::concerns(write) || administered::concerns(write)
+    roles::concerns(write) || administered::concerns(write) || owned::concerns(write)
 }
 
 /// Reports whether the decision depends on the writer's permissions.
 pub fn depends_on_writer(write: &Write<'_>) -> bool {
-    (roles::concerns(write) && !roles::keeps_spec(write)) || administered::concerns(write)
+    (roles::concerns(write) && !roles::keeps_spec(write))
+        || administered::concerns(write)
+        || owned::concerns(write)
 }
 
 /// Allows or rejects a write, depending on the writer's roles in Drover. Call this function after
@@ -310,6 +318,7 @@ pub fn admit_by_roles(
     hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
     administered::admit(write, writer, changed, hub_roles)?;
+    owned::admit(write, writer, hub_roles)?;
     roles::admit(write, writer, hub_roles)
 }
 

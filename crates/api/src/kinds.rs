@@ -14,9 +14,11 @@ pub mod project;
 pub mod project_role_template_binding;
 pub mod registration;
 pub mod role_template;
+pub mod saved_view;
 pub mod setting;
 pub mod token;
 pub mod user;
+pub mod user_preferences;
 
 pub use auth_provider::*;
 pub use binding::*;
@@ -29,9 +31,11 @@ pub use project::*;
 pub use project_role_template_binding::*;
 pub use registration::*;
 pub use role_template::*;
+pub use saved_view::*;
 pub use setting::*;
 pub use token::*;
 pub use user::*;
+pub use user_preferences::*;
 
 /// Returns the CustomResourceDefinitions of all kinds, in the order in which the server installs
 /// them.
@@ -50,9 +54,11 @@ pub fn definitions()
         Project::crd(),
         ProjectRoleTemplateBinding::crd(),
         RoleTemplate::crd(),
+        SavedView::crd(),
         Setting::crd(),
         Token::crd(),
         User::crd(),
+        UserPreferences::crd(),
     ]
 }
 

@@ -29,3 +29,4 @@ pub mod report;
 pub mod rest;
 pub mod shell;
 pub mod strict;
+pub mod view_path;

@@ -48,23 +48,27 @@ mod access;
 mod audit;
 mod endpoint;
 mod kubeconfig;
+mod preferences;
 mod provider;
 mod rights;
 mod role;
 mod server;
 mod sign_in;
 mod terminal;
+mod view;
 
 pub use access::*;
 pub use audit::*;
 pub use endpoint::*;
 pub use kubeconfig::*;
+pub use preferences::*;
 pub use provider::*;
 pub use rights::*;
 pub use role::*;
 pub use server::*;
 pub use sign_in::*;
 pub use terminal::*;
+pub use view::*;
 
 /// A secret in a request or response body. The debug output does not contain the value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -31,11 +31,12 @@ const AGENTS: &str = "/v1/agent/";
 /// although their method is `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
 /// Routes that change the caller's own objects. Their records contain the caller as the object.
-const OF_THE_CALLER: [&str; 6] = [
+const OF_THE_CALLER: [&str; 7] = [
     "/v1/device/{code}/confirm",
     "/v1/kubeconfig",
     "/v1/logout",
     "/v1/me/password",
+    "/v1/preferences",
     "/v1/session",
     "/v1/sessions",
 ];

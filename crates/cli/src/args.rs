@@ -13,6 +13,7 @@ mod providers;
 mod roles;
 mod search;
 mod top;
+mod views;
 
 use clap::{Subcommand, ValueEnum};
 
@@ -29,6 +30,7 @@ pub use providers::*;
 pub use roles::*;
 pub use search::*;
 pub use top::*;
+pub use views::*;
 
 /// The commands that call a server.
 #[derive(Debug, Subcommand)]
@@ -67,6 +69,8 @@ pub enum ClientCommand {
     Fleet(FleetArgs),
     /// Create, list and revoke API tokens
     Token(TokenArgs),
+    /// List, save and delete saved views of the web UI
+    View(ViewArgs),
     /// Manage users (for administrators)
     User(UserArgs),
     /// Manage identity providers (for administrators)

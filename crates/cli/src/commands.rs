@@ -1,6 +1,7 @@
 //! The commands of the client, with one module for each command.
 
 mod access;
+mod account;
 mod audit;
 mod clusters;
 mod credential;
@@ -17,7 +18,6 @@ mod providers;
 mod roles;
 mod search;
 mod settings;
-mod tokens;
 mod users;
 mod version;
 
@@ -60,7 +60,8 @@ pub async fn run(
         ClientCommand::Role(args) => roles::run(&args, environment).await,
         ClientCommand::Project(args) => projects::run(&args, environment).await,
         ClientCommand::Fleet(args) => fleet::run(&args, environment).await,
-        ClientCommand::Token(args) => tokens::run(&args, environment).await,
+        ClientCommand::Token(args) => account::tokens::run(&args, environment).await,
+        ClientCommand::View(args) => account::views::run(&args, environment).await,
         ClientCommand::User(args) => users::run(&args, environment).await,
         ClientCommand::Provider(args) => providers::run(&args, environment).await,
         ClientCommand::Setting(args) => settings::run(&args, environment).await,

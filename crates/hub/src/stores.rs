@@ -12,7 +12,8 @@ use std::time::Duration;
 use drover_access::setting;
 use drover_api::kinds::{
     AuthProvider, Cluster, ClusterRegistrationToken, ClusterRoleTemplateBinding, GlobalRole,
-    GlobalRoleBinding, Project, ProjectRoleTemplateBinding, RoleTemplate, Setting, Token, User,
+    GlobalRoleBinding, Project, ProjectRoleTemplateBinding, RoleTemplate, SavedView, Setting,
+    Token, User, UserPreferences,
 };
 use k8s_openapi::ClusterResourceScope;
 use kube::{Client, Resource};
@@ -58,6 +59,10 @@ pub struct Stores {
     pub project_role_template_bindings: Store<ProjectRoleTemplateBinding>,
     /// Projects by name and UID.
     pub projects: Store<Project>,
+    /// Preferences by the UID of the user, which is the name of the object.
+    pub user_preferences: Store<UserPreferences>,
+    /// Saved views by name. The name begins with the UID of the owner.
+    pub saved_views: Store<SavedView>,
     /// The grants that are computed from roles and bindings.
     pub grants: LiveGrants,
     changed: Changed,
@@ -98,6 +103,8 @@ stored_kinds! {
     ClusterRoleTemplateBinding: cluster_role_template_bindings,
     ProjectRoleTemplateBinding: project_role_template_bindings,
     Project: projects,
+    UserPreferences: user_preferences,
+    SavedView: saved_views,
 }
 
 /// The sync state and the age of the stores.
@@ -158,6 +165,8 @@ impl Stores {
             cluster_role_template_bindings: Store::new(changed.clone()),
             project_role_template_bindings: Store::new(changed.clone()),
             projects: Store::new(changed.clone()),
+            user_preferences: Store::new(changed.clone()),
+            saved_views: Store::new(changed.clone()),
             grants: LiveGrants::default(),
             changed,
         }
@@ -192,12 +201,14 @@ impl Stores {
             cluster_role_template_bindings,
             project_role_template_bindings,
             projects,
+            user_preferences,
+            saved_views,
         );
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
     /// Returns the stores of all kinds as trait objects.
-    fn kinds(&self) -> [&dyn AnyStore; 12] {
+    fn kinds(&self) -> [&dyn AnyStore; 14] {
         [
             &self.users,
             &self.tokens,
@@ -211,6 +222,8 @@ impl Stores {
             &self.cluster_role_template_bindings,
             &self.project_role_template_bindings,
             &self.projects,
+            &self.user_preferences,
+            &self.saved_views,
         ]
     }
 

@@ -132,6 +132,12 @@ impl Visibility {
         })
     }
 
+    /// Reports whether the caller has a role in the project. Ignores roles in wider scopes.
+    pub fn is_member(&self, project: &Project) -> bool {
+        let scope = project_scope(project);
+        scope.is_some_and(|scope| self.grants.has_role_at(self.rights_holder(), &scope))
+    }
+
     /// Returns the caller's permissions for a cluster and its namespaces.
     pub fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());

@@ -33,7 +33,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::routes;
 
 use self::access::{explain, global_members, global_roles, members, roles};
-use self::accounts::{identities, people, tokens, users};
+use self::accounts::{identities, people, preferences, tokens, users, views};
 use self::sign_in::{auth_providers, device, me, providers, session};
 
 pub use self::access::explain::cluster_bindings::ClusterQueryLimiter;
@@ -117,6 +117,12 @@ fn declared() -> Routes<RestState> {
         .add(Right::User, routes!(device::look))
         .add(Right::User, routes!(device::confirm))
         .add(Right::AnyToken, routes!(me::change_password))
+        .add(
+            Right::User,
+            routes!(preferences::read, preferences::replace),
+        )
+        .add(Right::User, routes!(views::list, views::create))
+        .add(Right::User, routes!(views::update, views::delete))
         .add(Right::User, routes!(tokens::list, tokens::create))
         .add(Right::User, routes!(tokens::delete))
         .add(Right::Role, routes!(users::list, users::create))

@@ -160,6 +160,14 @@ const EXEMPTIONS: Exemptions = Exemptions {
             "used when an agent requests a hub token, and no agent of this stage does",
         ),
         (
+            "create management.drover.dev/userpreferences everywhere",
+            "used for preferences of the web UI, and this stage has no browser",
+        ),
+        (
+            "update management.drover.dev/userpreferences everywhere",
+            "used for preferences of the web UI, and this stage has no browser",
+        ),
+        (
             "delete fleet.cattle.io/contents everywhere",
             "used 15 minutes after the last use of a content",
         ),
@@ -245,6 +253,14 @@ const EXEMPTIONS: Exemptions = Exemptions {
         ),
         ("management.drover.dev/projects", "users choose the name"),
         (
+            "management.drover.dev/savedviews",
+            "the name contains the UID of the user",
+        ),
+        (
+            "management.drover.dev/userpreferences",
+            "the name is the UID of the user",
+        ),
+        (
             "management.drover.dev/globalrolebindings",
             "users choose the name",
         ),
@@ -304,6 +320,9 @@ async fn cause_remaining_requests(installed: &mut Installed) {
         "cluster import west",
         "setting set session-ttl 8h",
         "setting set token-default-ttl 30d",
+        "view save nodes /objects/nodes",
+        "view save nodes /objects/nodes?sort=-name",
+        "view delete nodes",
     ] {
         installed.drover(line).await.unwrap();
     }

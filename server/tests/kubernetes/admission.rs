@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use drover_e2e::eventually;
 use http::{Method, Request};
+use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
 use crate::place::{TestHub, on_both_hubs};
@@ -124,6 +125,7 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let created = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let token = created["metadata"]["id"].as_str().unwrap();
+    let ann = server.hub.users().get("ann").await.unwrap();
     wait_for_rules(&server).await;
     let settings = eventually("the settings to exist", SOON, async || {
         server.hub.settings().get("session-ttl").await
@@ -141,6 +143,7 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
         kinds::administrators(),
         kinds::tokens(token),
         kinds::clusters_and_settings(),
+        kinds::views(&ann.uid().unwrap()),
         kinds::administered(),
         secrets::secrets(),
         secrets::bootstrap_tokens(),

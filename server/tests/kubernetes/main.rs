@@ -24,4 +24,5 @@ mod recover;
 mod registration;
 mod roles;
 mod server;
+mod views;
 mod written_roles;

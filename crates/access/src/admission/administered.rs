@@ -12,7 +12,7 @@ use drover_api::group::GROUP;
 use serde_json::Value;
 
 use super::roles::{HubRoles, UserWithGroups, WriterRights};
-use super::{Operation, Refusal, Write, roles};
+use super::{Operation, Refusal, Write, owned, roles};
 use crate::grants::Grants;
 use crate::names::UserName;
 use crate::setting::Setting;
@@ -60,9 +60,11 @@ fn restriction(write: &Write<'_>) -> Option<Restriction> {
 }
 
 /// Returns the field of [`OWNERSHIP`] that a write changes. In roles, bindings and projects, only
-/// the server may change these fields: see [`roles`].
+/// the server may change these fields: see [`roles`]. The module [`owned`] checks these fields of
+/// preferences and saved views.
 fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
-    if write.operation == Operation::Delete || roles::concerns(write) {
+    let is_elsewhere = roles::concerns(write) || owned::concerns(write);
+    if write.operation == Operation::Delete || is_elsewhere {
         return None;
     }
     let mut fields = OWNERSHIP.into_iter();

@@ -3,7 +3,7 @@
 use drover_api::group::GROUP;
 use serde_json::Value;
 
-use super::{Operation, Refusal, Write, is_servers_secret};
+use super::{Operation, Refusal, Write, is_servers_secret, owned};
 use crate::setting::Setting;
 
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
@@ -35,6 +35,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         "users" => user(write),
         "settings" => setting(write),
         "authproviders" => provider(write),
+        "savedviews" => owned::admit_view(write),
         _ => Ok(()),
     }
 }

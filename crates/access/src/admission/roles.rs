@@ -382,7 +382,7 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
 }
 
 /// Parses the spec of a written object.
-fn spec<S: DeserializeOwned>(object: Option<&Value>) -> Result<Option<S>, Refusal> {
+pub(super) fn spec<S: DeserializeOwned>(object: Option<&Value>) -> Result<Option<S>, Refusal> {
     let Some(spec) = object.map(|object| &object["spec"]) else {
         return Ok(None);
     };

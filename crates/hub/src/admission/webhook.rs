@@ -64,7 +64,7 @@ impl WebhookConfig<'_> {
     }
 
     /// Returns the webhook that matches creations and updates of Drover's kinds. The webhook also
-    /// matches deletions of users, settings, roles and bindings.
+    /// matches deletions of users, settings, roles, bindings, preferences and saved views.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::KINDS_CHECKED_ON_DELETE
             .iter()

@@ -10,6 +10,7 @@ mod recorded;
 mod revoked;
 mod rights;
 mod shared;
+mod views;
 
 use drover_reconcile::Runtime;
 use std::net::SocketAddr;

@@ -187,6 +187,43 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
     ]
 }
 
+/// Returns writes of a view and of preferences of the user `ann`, whose UID is `uid`.
+pub(super) fn views(uid: &str) -> Vec<Row> {
+    let owner = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "User", "name": "ann", "uid": uid,
+    });
+    let view = |path: &str, owners: &[Value]| {
+        json!({
+            "apiVersion": "management.drover.dev/v1alpha1", "kind": "SavedView",
+            "metadata": { "name": format!("{uid}-0"), "ownerReferences": owners },
+            "spec": { "userName": "ann", "userUid": uid, "displayName": "Pods", "path": path },
+        })
+    };
+    let preferences = json!({
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "UserPreferences",
+        "metadata": { "name": uid, "ownerReferences": [owner] },
+        "spec": { "userName": "ann", "userUid": uid, "theme": "Dark" },
+    });
+    let post = |writer, kind: &str, body, refused| {
+        let path = format!("{OURS}/{kind}");
+        row(writer, Method::POST, path, body, refused)
+    };
+    let (owners, valid) = ([owner], "/objects/pods");
+    vec![
+        post(JANE, "savedviews", view(valid, &owners), ""),
+        post(JANE, "savedviews", view(valid, &[]), "ownerReferences"),
+        post(
+            JANE,
+            "savedviews",
+            view("/v1/session", &owners),
+            "spec.path",
+        ),
+        post(PERSON, "savedviews", view(valid, &owners), "only the owner"),
+        post(JANE, "userpreferences", preferences.clone(), ""),
+        post(PERSON, "userpreferences", preferences, "only the owner"),
+    ]
+}
+
 /// Returns writes that require an administrator of Drover, or a user with all permissions on the
 /// hub.
 pub(super) fn administered() -> Vec<Row> {

@@ -157,7 +157,7 @@ fn webhook_matches_every_deletion_that_an_admission_rule_could_reject() {
         assert_eq!(is_asked, expected, "{resource}: {conditions}");
     }
     assert_eq!(
-        requested, 9,
-        "users, providers, settings, roles, bindings and projects"
+        requested, 11,
+        "users, providers, settings, roles, bindings, projects, preferences and views"
     );
 }

@@ -57,6 +57,10 @@ impl FakeHub {
         }
         if *method == Method::POST {
             let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+            // The names of views can collide. Other writes of the server replace the object.
+            if path.ends_with("/savedviews") && hub.contains_key(&format!("{path}/{name}")) {
+                return refused(Status::already_exists("Thing", &name));
+            }
             body["metadata"]["uid"] = name.as_str().into();
             body["metadata"]["generation"] = 1.into();
             body["metadata"]["resourceVersion"] = "1".into();

@@ -117,6 +117,7 @@ fn changes() -> Vec<Change<'static>> {
     let global = json!({ "rules": rules });
     let member = |role: &str| json!({ "role": role, "user": "user-1" });
     let oidc = json!({ "oidc": { "issuer": "https://id.example", "clientId": "drover" } });
+    let view = || json!({ "name": "Failed pods", "path": "/objects/pods?state=failed" });
     let users = |method, route, body| (method, route, ["user-1", ""], body, "user-1", "");
     vec![
         (
@@ -264,6 +265,14 @@ fn changes() -> Vec<Change<'static>> {
             "",
         ),
         (
+            "put",
+            "/v1/preferences",
+            none,
+            json!({ "rowHeight": "Compact" }),
+            "user-0",
+            "",
+        ),
+        (
             "post",
             "/v1/projects",
             none,
@@ -343,6 +352,23 @@ fn changes() -> Vec<Change<'static>> {
             "bob",
             "",
         ),
+        ("post", "/v1/views", none, view(), "user-0-0", ""),
+        (
+            "put",
+            "/v1/views/{id}",
+            ["user-0-7", ""],
+            view(),
+            "user-0-7",
+            "",
+        ),
+        (
+            "delete",
+            "/v1/views/{id}",
+            ["user-0-7", ""],
+            json!({}),
+            "user-0-7",
+            "",
+        ),
         users("patch", "/v1/users/{name}", json!({ "displayName": "Eve" })),
         users(
             "post",
@@ -417,6 +443,17 @@ fn create_objects(hub: &FakeHub, server: &TestServer) {
     let spec = json!({ "role": role("all"), "subject": subject });
     let bound = known(hub, "globalrolebindings", "GlobalRoleBinding", "g", &spec);
     stores.global_role_bindings.apply(bound);
+    let spec = json!({
+        "userName": "user-0", "userUid": "user-0", "displayName": "Nodes", "path": "/objects/nodes",
+    });
+    let mut view = object("SavedView", "user-0-7", &spec);
+    view["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
+        "name": "user-0", "uid": "user-0",
+    }]);
+    hub.put("savedviews", &view);
+    let view = serde_json::from_value(view).unwrap();
+    stores.saved_views.apply(view);
     let mut shop = object("Cluster", "shop", &json!({}));
     shop["metadata"]["uid"] = "shop-uid".into();
     hub.put("clusters", &shop);

@@ -1,0 +1,4 @@
+//! The commands for the user's own tokens and saved views.
+
+pub(super) mod tokens;
+pub(super) mod views;
