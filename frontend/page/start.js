@@ -54,7 +54,9 @@ async function prepareFirstScreen() {
     document.head.append(Object.assign(link, { rel: "preload", as: "fetch", type: "application/wasm", crossOrigin: "anonymous", href }));
   }
   const { me } = await session.clone().json();
-  if (!me.mustChangePassword) request(me.administrator ? HUB_CLUSTERS : "/v1/clusters");
+  if (me.mustChangePassword) return;
+  request(me.administrator ? HUB_CLUSTERS : "/v1/clusters");
+  request("/v1/preferences");
 }
 
 prepareFirstScreen().catch(() => {});

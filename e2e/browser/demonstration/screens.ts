@@ -65,6 +65,30 @@ export const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByRole("link", { name: "store" }).waitFor(),
   },
   {
+    name: "views-menu",
+    path: "/objects/nodes",
+    then: (page) => page.getByRole("button", { name: /^Views / }).click(),
+    ready: (page) => page.getByRole("menuitem", { name: "Save this view…" }).waitFor(),
+  },
+  {
+    name: "save-view",
+    path: "/objects/nodes",
+    then: async (page) => {
+      await page.getByRole("button", { name: /^Views / }).click();
+      await page.getByRole("menuitem", { name: "Save this view…" }).click();
+    },
+    ready: dialog("Save view"),
+  },
+  {
+    name: "manage-views",
+    path: "/objects/nodes",
+    then: async (page) => {
+      await page.getByRole("button", { name: /^Views / }).click();
+      await page.getByRole("menuitem", { name: "Manage views…" }).click();
+    },
+    ready: dialog("Saved views"),
+  },
+  {
     name: "list-of-failing-pods",
     path: "/clusters/demo-troubled/pods",
     stable: false,

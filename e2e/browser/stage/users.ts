@@ -4,9 +4,9 @@ import type { Browser, BrowserContext, Page } from "@playwright/test";
 
 import { stage } from "./stage.ts";
 import { Terminal } from "./terminal.ts";
-import { choosePassword, signIn, test as base } from "./test.ts";
+import { choosePassword, expect, signIn, test as base } from "./test.ts";
 
-export { expect } from "./test.ts";
+export { expect };
 
 /** The cookies and storage of a signed-in browser. */
 export type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
@@ -84,9 +84,25 @@ export const test = base.extend<object, Users>({
   ],
 });
 
-/** A test whose browser is signed in as the administrator. */
-export const asAdministrator = test.extend({
+/** A test whose browser is signed in as the administrator. After the test, the administrator has no preferences. */
+export const asAdministrator = test.extend<{ preferences: void }>({
   storageState: async ({ administrator }, use) => use(administrator),
+  preferences: [
+    async ({ administrator, playwright }, use) => {
+      await use();
+      const options = { baseURL: stage.url, ignoreHTTPSErrors: true, storageState: administrator };
+      const requests = await playwright.request.newContext(options);
+      const session = await requests.get("/v1/session");
+      // A test can end the session.
+      if (session.ok()) {
+        const { csrfToken } = (await session.json()) as { csrfToken: string };
+        const headers = { origin: stage.url, "x-drover-csrf": csrfToken };
+        expect((await requests.put("/v1/preferences", { headers, data: {} })).status()).toBe(200);
+      }
+      await requests.dispose();
+    },
+    { auto: true },
+  ],
 });
 /** A test whose browser is signed in as a user without roles. */
 export const asUserWithoutRoles = test.extend({

@@ -6,7 +6,7 @@ mod scrolled;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::choice::options;
+use drover_ui_kit::choice::{Stored as _, options};
 use drover_ui_kit::density::Density;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::icon::{Icon, Picture};
@@ -29,7 +29,9 @@ use crate::namespace::ChosenNamespace;
 use crate::pages::{Page, navigation};
 use crate::palette::{Palette, PaletteOpen};
 use crate::rows::RowConnection;
+use crate::saved_views::SavedViews;
 use crate::served_kinds::ServedKinds;
+use crate::session::preferences::PreferenceSync;
 use crate::session::{Session, display_name, sign_out};
 use crate::terminals::{Dock, Terminals};
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
@@ -39,6 +41,8 @@ use cluster::ClusterNavigation;
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
+    PreferenceSync::provide();
+    SavedViews::provide();
     RowConnection::provide();
     ServedKinds::provide();
     let cluster = expect_context::<ServedKinds>().cluster;
@@ -217,11 +221,14 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
 
 /// Returns the menu items for the languages. The choice of a language loads the page again.
 fn languages(guard: UnsavedGuard) -> impl Iterator<Item = Item> {
-    options::<PageLanguage>().map(move |item| {
-        let choose = item.on_choose;
-        let on_choose = Callback::new(move |()| guard.before(move || choose.run(())));
-        Item { on_choose, ..item }
-    })
+    let preferences = expect_context::<PreferenceSync>();
+    options::<PageLanguage>()
+        .zip(PageLanguage::ALL)
+        .map(move |(item, language)| {
+            let choose = move || preferences.choose_language(*language);
+            let on_choose = Callback::new(move |()| guard.before(choose));
+            Item { on_choose, ..item }
+        })
 }
 
 #[component]

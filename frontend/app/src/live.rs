@@ -4,6 +4,7 @@
 pub(crate) mod listing;
 pub(crate) mod reflector;
 pub(crate) mod rows;
+pub(crate) mod saved_views;
 pub(crate) mod served_kinds;
 
 use std::sync::Arc;

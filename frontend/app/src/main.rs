@@ -25,7 +25,7 @@ mod terminals;
 mod transport;
 mod unsaved;
 
-use live::{reflector, rows, served_kinds};
+use live::{reflector, rows, saved_views, served_kinds};
 use transport::{fetch, latest, network, stream};
 
 fn main() {

@@ -2,14 +2,16 @@
 
 mod objects;
 
+use drover_api::rest::ViewView;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::list::searched::SkippedCluster;
 use drover_ui_core::messages::t;
 use drover_ui_core::palette::ranked_matches;
+use drover_ui_core::view::title;
 use drover_ui_kit::choice::{InMenu as _, Stored as _};
 use drover_ui_kit::dialog::follow;
 use drover_ui_kit::icon::{Icon, Picture};
-use drover_ui_kit::language::{LanguageChoice, PageLanguage};
+use drover_ui_kit::language::PageLanguage;
 use drover_ui_kit::theme::{Theme, ThemeChoice};
 use drover_ui_kit::toast::Toasts;
 use leptos::html;
@@ -18,8 +20,9 @@ use web_sys::KeyboardEvent;
 
 use crate::live::Clusters;
 use crate::pages::pages;
-use crate::session::Session;
-use crate::session::sign_out;
+use crate::saved_views::SavedViews;
+use crate::session::preferences::PreferenceSync;
+use crate::session::{Session, sign_out};
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 use objects::FoundObjects;
@@ -252,9 +255,12 @@ fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<us
     .into_any()
 }
 
-/// Returns all entries. The result includes entries for clusters after the clusters are loaded.
+/// Returns all entries. The result includes entries for clusters and saved views after the clusters
+/// and views are loaded.
 fn commands() -> Memo<Vec<Command>> {
     let clusters = expect_context::<Clusters>();
+    let views = expect_context::<SavedViews>();
+    views.refresh();
     let names = Memo::new(move |_| {
         let clusters = clusters.items().unwrap_or_default();
         clusters
@@ -262,16 +268,20 @@ fn commands() -> Memo<Vec<Command>> {
             .map(|it| it.name.clone())
             .collect::<Vec<_>>()
     });
-    Memo::new_with_compare(move |_| commands_of(&names.get()), |_, _| true)
+    Memo::new_with_compare(
+        move |_| commands_of(&names.get(), &views.all()),
+        |_, _| true,
+    )
 }
 
-fn commands_of(clusters: &[String]) -> Vec<Command> {
+fn commands_of(clusters: &[String], views: &[ViewView]) -> Vec<Command> {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (themes, guard) = (
         expect_context::<ThemeChoice>(),
         expect_context::<UnsavedGuard>(),
     );
     let mut all = places();
+    all.extend(views.iter().map(saved_view));
     all.extend(Theme::ALL.iter().map(|theme| Command {
         icon: theme.icon(),
         title: t().palette.theme(theme.words()),
@@ -291,12 +301,12 @@ fn commands_of(clusters: &[String]) -> Vec<Command> {
 
 /// Returns the entries that change the language. The change loads the page again.
 fn languages(guard: UnsavedGuard) -> impl Iterator<Item = Command> {
-    let choice = expect_context::<LanguageChoice>();
+    let preferences = expect_context::<PreferenceSync>();
     PageLanguage::ALL.iter().map(move |language| Command {
         icon: language.icon(),
         title: t().palette.language(language.words()),
         kind: t().palette.kind_command().to_owned(),
-        run: Callback::new(move |()| guard.before(move || choice.choose(*language))),
+        run: Callback::new(move |()| guard.before(move || preferences.choose_language(*language))),
     })
 }
 
@@ -307,6 +317,13 @@ fn go(icon: Icon, title: &str, path: String) -> Command {
         title: title.to_owned(),
         kind: t().palette.kind_page().to_owned(),
         run: Callback::new(move |()| guard.go(&path)),
+    }
+}
+
+fn saved_view(view: &ViewView) -> Command {
+    Command {
+        kind: t().views.kind().to_owned(),
+        ..go(Icon::Lines, &title(view), view.path.clone())
     }
 }
 

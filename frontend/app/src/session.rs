@@ -1,6 +1,7 @@
 //! The session of the user, and the client of the server's API.
 
 mod cluster_change;
+pub(crate) mod preferences;
 mod provider_sign_out;
 
 use std::time::Duration;

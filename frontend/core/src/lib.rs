@@ -14,6 +14,7 @@ pub mod management;
 pub mod messages;
 pub mod metrics;
 pub mod palette;
+pub mod preferences;
 pub mod problem;
 pub mod progress;
 pub mod quantity;
@@ -30,7 +31,7 @@ pub use kubernetes::{
     namespaces, note, object, refusal, rows, source, terminal, visible,
 };
 pub use management::{
-    audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
-    provider, readiness, rights, role, setting, sign_in, subject, token, user,
+    audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, preferences,
+    project, provider, readiness, rights, role, setting, sign_in, subject, token, user, view,
 };
 pub use text::{diff, find, lines, merge, typed, url};

@@ -1,5 +1,5 @@
-//! The objects that Drover manages: users, roles, projects, providers, tokens, settings, kubeconfigs
-//! and authorized endpoints.
+//! The objects that Drover manages: users, roles, projects, providers, tokens, settings, kubeconfigs,
+//! authorized endpoints and saved views.
 
 pub mod audit;
 pub mod endpoint;
@@ -20,3 +20,4 @@ pub mod sign_in;
 pub mod subject;
 pub mod token;
 pub mod user;
+pub mod view;

@@ -1,4 +1,5 @@
-//! Choices of the user that this browser stores, and that attributes of the page's root show.
+//! Choices of the user that this browser stores, and that attributes of the page's root show. The
+//! server also stores the choices of a signed-in user.
 
 pub mod density;
 pub mod language;
@@ -90,6 +91,20 @@ impl<T: Stored> Choice<T> {
         keep(value);
         self.0.set(value);
         value.show();
+    }
+
+    /// Applies and stores a value that the user chose in another browser. If this browser has no
+    /// storage, the value does not apply, because a language would load the page again forever.
+    pub fn adopt(self, value: T) {
+        let is_current = self.0.with_untracked(|current| *current == value);
+        if is_current {
+            return;
+        }
+        keep(value);
+        if kept::<T>() == value {
+            self.0.set(value);
+            value.show();
+        }
     }
 }
 

@@ -7,3 +7,4 @@ pub(crate) mod form;
 pub(crate) mod head;
 pub(crate) mod list;
 pub(crate) mod title;
+pub(crate) mod views;

@@ -202,6 +202,32 @@ catalogue! {
         members = "Members";
     }
 
+    /// Saved views.
+    views: Views {
+        menu = "Views";
+        menu_help = "save and open";
+        save_menu = "Save this view…";
+        save_title = "Save view";
+        manage_menu = "Manage views…";
+        manage_title = "Saved views";
+        manage_help = "A view opens a page with its filters and its sort order.";
+        empty = "No saved views. Open a list, set its filters, and choose “Save this view…”.";
+        of_user(name: &str, owner: &str) = format!("{name} ({owner})");
+        visible_to = "Visible to";
+        private = "Only you";
+        members_of(project: &str) = format!("Members of project {project}");
+        everyone = "All users";
+        copy_link_of(name: &str) = format!("Copy link of {name}");
+        edit(name: &str) = format!("Edit {name}");
+        edit_title = "Edit view";
+        delete(name: &str) = format!("Delete {name}");
+        delete_title(name: &str) = format!("Delete the view {name}?");
+        delete_effect = "Users with whom you share the view can no longer open it from their menus. Links continue to work.";
+        saved(name: &str) = format!("Saved the view {name}");
+        deleted(name: &str) = format!("Deleted the view {name}");
+        kind = "view";
+    }
+
     /// Messages about the session and its end.
     session: Session {
         server_offline = "The server does not respond";

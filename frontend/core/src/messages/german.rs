@@ -18,5 +18,6 @@ mod object;
 mod roles;
 mod terminal;
 mod users;
+mod views;
 mod workload_form;
 mod workloads;

@@ -22,6 +22,7 @@ use super::view::View;
 use crate::live::Clusters;
 use crate::screens::head::{Crumb, PageHead};
 use crate::screens::title::title;
+use crate::screens::views::ViewsMenu;
 
 /// Shows the list of the kind that the URL selects.
 #[component]
@@ -63,6 +64,7 @@ fn Everywhere(kind: Kind) -> impl IntoView {
             <div class="list-search"><SearchField label=t().kinds.filter(kind.heading) hint=t().kinds.filter_hint() value=view.text slash=true/></div>
             <ShownTotals totals=totals view=view/>
             <span class="grow"></span>
+            <ViewsMenu/>
             <Checkbox label=t().kinds.wide() checked=view.wide/>
         </div>
         {move || match names.get() {

@@ -21,6 +21,7 @@ use super::totals::{ShownTotals, Totals};
 use super::view::View;
 use crate::command::CommandButton;
 use crate::screens::cluster::CurrentCluster;
+use crate::screens::views::ViewsMenu;
 
 /// Shows the list with its filters.
 #[component]
@@ -55,6 +56,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
             />
             <ShownTotals totals=totals view=view/>
             <span class="grow"></span>
+            <ViewsMenu/>
             <Checkbox label=t().kinds.wide() checked=view.wide/>
             <CommandButton line=command/>
         </div>

@@ -13,6 +13,7 @@ use super::{ListState, Refused};
 use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::screens::head::PageHead;
+use crate::screens::views::ViewsMenu;
 
 /// The kind of the listed objects, and the number of placeholder lines during loading.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ pub(crate) fn ListScreen<R: Row>(
     let status = contents.status;
     let actions = move || {
         let action = action.as_ref().map(ViewFn::run);
-        view! { <ListFilter kind=kind contents=contents/>{action} }
+        view! { <ListFilter kind=kind contents=contents/><ViewsMenu/>{action} }
     };
     view! {
         <div class="page">
