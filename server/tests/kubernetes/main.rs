@@ -24,5 +24,4 @@ mod recover;
 mod registration;
 mod roles;
 mod server;
-mod views;
 mod written_roles;

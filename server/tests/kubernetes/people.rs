@@ -1,5 +1,7 @@
 //! Tests of users, clusters, settings and kubeconfigs over REST.
 
+mod views;
+
 use std::time::Duration;
 
 use drover_access::setting::Setting;
