@@ -15,11 +15,11 @@ use hyper::upgrade::OnUpgrade;
 use crate::open::in_flight::InFlightRequest;
 
 /// A client's request to upgrade the protocol.
-pub(super) struct UpgradeRequest {
+pub struct UpgradeRequest {
     /// Name of the protocol as the client sent it, for example `websocket` or `SPDY/3.1`.
     protocol: HeaderValue,
     /// The client's connection.
-    pub(super) client: OnUpgrade,
+    pub client: OnUpgrade,
     /// True if the client uses HTTP/2 (RFC 8441). Status 200 then accepts the upgrade.
     extended_connect: bool,
 }
@@ -27,7 +27,7 @@ pub(super) struct UpgradeRequest {
 impl UpgradeRequest {
     /// Removes the upgrade headers from a request and returns the upgrade, if any. Converts an RFC
     /// 8441 request to the equivalent `GET`.
-    pub(super) fn take(head: &mut request::Parts) -> Option<Self> {
+    pub fn take(head: &mut request::Parts) -> Option<Self> {
         if head.method == Method::CONNECT {
             let protocol = head.extensions.remove::<Protocol>()?;
             let upgrade = Self {
@@ -46,14 +46,14 @@ impl UpgradeRequest {
     }
 
     /// Sets the HTTP/1.1 headers that request the upgrade.
-    pub(super) fn set_headers(&self, headers: &mut HeaderMap) {
+    pub fn set_headers(&self, headers: &mut HeaderMap) {
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
     /// Returns the response that accepts the upgrade. `headers` are the headers of the response
     /// from the cluster or hub.
-    pub(super) fn accept_response(&self, mut headers: HeaderMap) -> Response {
+    pub fn accept_response(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {
             StatusCode::OK

@@ -17,6 +17,5 @@ mod registry;
 mod routes;
 mod session;
 mod target;
-mod upstream;
 
 pub use routes::{Terminals, declared, router};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{FromRef, FromRequestParts, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::identity::Identity;
@@ -14,17 +13,16 @@ use drover_http_edge::status::Status;
 use drover_identity::Authenticator;
 use drover_identity::caller::Caller;
 use drover_proxy::Proxy;
+use drover_proxy::in_process::{self, Credentials};
 use http::StatusCode;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use serde::Deserialize;
 use utoipa_axum::routes;
 
-use crate::attach;
 use crate::registry::{KEEP_ENDED, Registry};
 use crate::session::{Owner, Session};
 use crate::target;
-use crate::upstream::{self, ConnectError, Credentials};
+use crate::{attach, channel};
 
 /// The terminals of the server. Clones share the terminals.
 #[derive(Clone)]
@@ -123,11 +121,10 @@ async fn create(
     let registered =
         registered.map_err(|error| Status::too_many_requests(error.to_string(), 10))?;
     let proxy = Arc::clone(&terminals.proxy);
-    let upstream = match Box::pin(upstream::connect(proxy, &path, credentials)).await {
+    let opening = in_process::open_websocket(proxy, &path, channel::PROTOCOLS, credentials);
+    let upstream = match Box::pin(opening).await {
         Ok(upstream) => upstream,
-        Err(ConnectError::Refused(status, body)) => return Ok(refused(status, body)),
-        Err(error @ ConnectError::Timeout) => return Err(Status::timeout(error.to_string())),
-        Err(error) => return Err(Status::internal(error.to_string())),
+        Err(error) => return Ok(error.into_response()),
     };
     noted.about(&session.id);
     noted.in_cluster(&cluster, None);
@@ -140,23 +137,6 @@ async fn create(
         drop(registered);
     });
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
-}
-
-/// Returns the error response of the proxy or of the cluster, which is a `metav1.Status`.
-fn refused(status: StatusCode, body: bytes::Bytes) -> Response {
-    let is_error = status.is_client_error() || status.is_server_error();
-    let is_status = serde_json::from_slice::<serde_json::Value>(&body)
-        .is_ok_and(|body| body["kind"] == "Status");
-    if !is_error || !is_status {
-        let text = format!("the cluster responded with {status} instead of opening a terminal");
-        return Status::new(StatusCode::BAD_GATEWAY, "BadGateway", text).into_response();
-    }
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }
 
 /// Closes a terminal. The command receives a hangup.

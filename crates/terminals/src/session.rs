@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_api::ids::UserUid;
 use drover_api::rest::{TerminalCreate, TerminalEndReason, TerminalEnding, TerminalView};
+use drover_proxy::in_process::Upstream;
 use drover_proxy::{AbortObserver, AbortReason};
 use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
 use jiff::Timestamp;
@@ -19,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::channel::{self, Input, Received};
 use crate::output::Output;
-use crate::upstream::Upstream;
 
 /// Time after which a terminal without a browser ends. A browser without network has this time to
 /// reconnect.

@@ -33,7 +33,7 @@ impl Rig {
         let (session, input) = Session::new("id".to_owned(), owner, create);
         let (near, far) = tokio::io::duplex(1024);
         let container = WebSocketStream::from_raw_socket(far, Role::Server, None).await;
-        let config = Some(crate::upstream::config());
+        let config = Some(drover_proxy::in_process::websocket_config());
         let socket = WebSocketStream::from_raw_socket(near, Role::Client, config).await;
         let upstream = Upstream {
             socket,
