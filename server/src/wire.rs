@@ -41,6 +41,7 @@ use drover_identity::first_administrator;
 use drover_identity::first_administrator::FirstAdministratorError;
 use drover_identity::passwords::PasswordError;
 use drover_identity::{Passwords, SignInSources};
+use drover_port_forwards::ForwardDomain;
 use drover_telemetry::LogFilter;
 use drover_tls::{TlsError, install_provider};
 
@@ -70,6 +71,8 @@ pub struct ServerOptions {
     /// URL of the server while the setting `server-url` is empty: `https://host:port`. The default
     /// is the listening address.
     pub server_url: Option<String>,
+    /// Domain of the host names of port forwards. `None` for no port forwards in the browser.
+    pub forward_domain: Option<ForwardDomain>,
     /// PEM files of the certificate chain and key. If unset, the server's own CA issues the
     /// certificate.
     pub tls: Option<TlsFiles>,
@@ -143,6 +146,18 @@ pub enum StartError {
         address: SocketAddr,
         /// The error of the operating system.
         source: std::io::Error,
+    },
+    /// The server's own host name is below the domain of port forwards.
+    #[error(
+        "cannot use the forward domain {domain}: the host {host} of the server's URL is not \
+         separate from the domain; set a different domain with --forward-domain, for example \
+         forwards.{host}"
+    )]
+    ForwardDomain {
+        /// The domain of port forwards.
+        domain: ForwardDomain,
+        /// The host of the server's URL.
+        host: String,
     },
     /// The first lists of the hub's objects did not complete within the time limit.
     #[error(
@@ -326,10 +341,17 @@ async fn start_on(
                 .hub_webhook
                 .as_ref()
                 .and_then(Address::certificate_name),
+        )
+        .with_certificate_name(
+            options
+                .forward_domain
+                .as_ref()
+                .map(ForwardDomain::certificate_name),
         );
     if !stores.wait_until_synced(SYNC_TIMEOUT).await {
         return Err(StartError::NotSynced);
     }
+    check_forward_domain(options.forward_domain.as_ref(), &settings.server_url())?;
     let certificate = certificate::prepare(&hub, &settings, address, options.tls.as_ref()).await?;
     if let Some(pem) = certificate.trust() {
         connection.trust(pem.to_owned());
@@ -422,6 +444,19 @@ async fn keys(client: &kube::Client) -> Result<Keys, KeysError> {
     Keys::load(&api).await
 }
 
+/// Returns an error if requests to the server's URL would reach port forwards.
+fn check_forward_domain(domain: Option<&ForwardDomain>, url: &str) -> Result<(), StartError> {
+    let host = url.parse::<http::Uri>().ok();
+    let host = host.as_ref().and_then(http::Uri::host).unwrap_or_default();
+    match domain.filter(|domain| domain.contains(host)) {
+        None => Ok(()),
+        Some(domain) => Err(StartError::ForwardDomain {
+            domain: domain.clone(),
+            host: host.to_owned(),
+        }),
+    }
+}
+
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
     let bound = address::bind(address).await;
     bound.map_err(|source| StartError::Listen { address, source })
@@ -446,5 +481,34 @@ fn hostname() -> String {
         "drover".to_owned()
     } else {
         name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forward_domain_cannot_contain_the_host_of_the_server() {
+        let check = |domain: &str, url: &str| {
+            let domain = domain.parse().unwrap();
+            check_forward_domain(Some(&domain), url)
+        };
+        for url in [
+            "https://drover.example",
+            "https://DROVER.example:8443",
+            "https://a.drover.example",
+        ] {
+            let text = check("drover.example", url).unwrap_err().to_string();
+            assert!(text.contains("--forward-domain"), "{text}");
+        }
+        for url in [
+            "https://drover.example:8443",
+            "https://127.0.0.1:8443",
+            "https://[::1]:8443",
+        ] {
+            assert!(check("forwards.drover.example", url).is_ok(), "{url}");
+        }
+        assert!(check_forward_domain(None, "https://drover.example").is_ok());
     }
 }

@@ -19,9 +19,9 @@ pub struct Settings {
     fallback_url: Arc<str>,
     /// The log filter of the command line. This filter overrides the setting.
     log_filter: Option<Arc<str>>,
-    /// An additional DNS name for the serving certificate: the host name in the admission webhook's
-    /// address.
-    additional_name: Option<String>,
+    /// Additional DNS names for the serving certificate: the host name in the admission webhook's
+    /// address, and the host names of port forwards.
+    additional_names: BTreeSet<String>,
 }
 
 impl Settings {
@@ -31,7 +31,7 @@ impl Settings {
             stores,
             fallback_url: fallback_url.into(),
             log_filter: None,
-            additional_name: None,
+            additional_names: BTreeSet::new(),
         }
     }
 
@@ -42,10 +42,10 @@ impl Settings {
         self
     }
 
-    /// Sets the additional DNS name of the serving certificate. `None` for no additional name.
+    /// Adds a DNS name to the serving certificate. `None` for no additional name.
     #[must_use]
     pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
-        self.additional_name = name;
+        self.additional_names.extend(name);
         self
     }
 
@@ -118,7 +118,7 @@ impl Settings {
         if !listen.ip().is_unspecified() {
             names.insert(listen.ip().to_string());
         }
-        names.extend(self.additional_name.clone());
+        names.extend(self.additional_names.iter().cloned());
         for url in [&*self.fallback_url, &self.server_url()] {
             let host = url
                 .parse::<http::Uri>()

@@ -265,6 +265,20 @@ impl Authenticator {
         Ok(identity)
     }
 
+    /// Returns the current identity of a token that the server has authenticated before. The call is
+    /// no use of the token. Returns `None` if the token is not valid, if the stores do not contain
+    /// the token, or if the stores are too old.
+    pub fn current_identity(&self, token_id: &str, user: &UserUid) -> Option<Arc<Identity>> {
+        let (stores, now) = (self.hub.stores(), Timestamp::now());
+        let (token, owner) = self.in_memory(token_id)?;
+        let is_same = token.spec.user_uid == *user && stores.health().is_trusted();
+        if !is_same || self.is_idle_now(&token, now) {
+            return None;
+        }
+        let identity = self.recent.identity(&token, owner.as_ref(), stores, now);
+        identity.ok()
+    }
+
     /// Reports whether a token has not expired and was used within its idle limit.
     pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
         token.spec.expires_at.0 > now && !self.is_idle_now(token, now)

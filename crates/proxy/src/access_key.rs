@@ -1,6 +1,9 @@
 //! The identity of a caller in a cluster, for components that share data of a cluster between
 //! callers.
 
+use std::sync::Arc;
+
+use drover_access::identity::{Identity, Principal};
 use drover_access::path::{ClusterName, ClusterPath};
 use drover_access::permit::{Denied, Holder, Target};
 use drover_api::group::LOCAL_CLUSTER;
@@ -37,6 +40,19 @@ impl Proxy {
     pub async fn access_key(&self, head: &request::Parts) -> Result<AccessKey, Status> {
         let key = self.find_access_key(head).await;
         key.map_err(Refusal::into_status)
+    }
+
+    /// Returns the target of a cluster's name if the identity has a permit for the cluster, without
+    /// a request. The result is valid at the time of the call, so that callers repeat the check.
+    pub fn permitted_target(&self, identity: Arc<Identity>, name: &str) -> Option<Target> {
+        let cluster = match name {
+            LOCAL_CLUSTER => ClusterName::Local,
+            name => ClusterName::Named(name.to_owned()),
+        };
+        let (access, _) = self
+            .permit(&Principal::User(identity), &cluster, name)
+            .ok()?;
+        Some(access.permit.target().clone())
     }
 
     async fn find_access_key(&self, head: &request::Parts) -> Result<AccessKey, Refusal> {

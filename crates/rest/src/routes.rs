@@ -34,13 +34,14 @@ const fn other(method: Method, path: &'static str, right: Right) -> Route {
 }
 
 /// Returns the routes and the OpenAPI operations of each module of the REST API.
-pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 5] {
+pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 6] {
     [
         crate::declared().into_parts(),
         registration::declared().into_parts(),
         telemetry::declared().into_parts(),
         drover_row_service::declared().into_parts(),
         drover_terminals::declared().into_parts(),
+        drover_port_forwards::declared().into_parts(),
     ]
 }
 

@@ -12,6 +12,7 @@ mod drain;
 mod endpoint;
 mod failover;
 mod gitops;
+mod port_forwards;
 mod replicas;
 mod revocation;
 mod stalled;
@@ -49,6 +50,9 @@ fn main() -> ExitCode {
             test!(terminals::terminal_continues_during_a_lost_connection_and_reports_the_exit_code),
             test!(terminals::deleted_token_closes_terminal_with_the_reason),
             test!(terminals::container_with_endless_output_delays_only_its_own_terminal),
+            test!(port_forwards::port_forward_reaches_only_its_pod_in_the_browser_that_opened_it),
+            test!(port_forwards::service_is_forwarded_to_a_ready_pod_with_the_rights_of_the_user),
+            test!(port_forwards::deleted_token_closes_port_forward),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
             test!(gitops::agent_pod_renders_and_deploys_a_chart),
             test!(failover::node_agent_replaces_agent_without_pods),

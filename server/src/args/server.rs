@@ -11,6 +11,7 @@ use super::hub::HubKubeconfig;
 use super::image::ServerImage;
 use drover_http_edge::networks::Prefix;
 use drover_hub::admission::address::Address;
+use drover_port_forwards::ForwardDomain;
 
 /// `drover server`, alone or with a subcommand.
 #[derive(Debug, Args)]
@@ -139,6 +140,17 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub server_url: Option<ServerUrl>,
+    /// Domain of the host names of port forwards in the browser, for example
+    /// forwards.drover.example; all names below the domain must resolve to the server, and the server's
+    /// own host name must not be below the domain [default: forwards.localhost if --listen is a
+    /// loopback address, otherwise no port forwards in the browser]
+    #[arg(
+        long,
+        value_name = "DOMAIN",
+        env = "DROVER_FORWARD_DOMAIN",
+        hide_env_values = true
+    )]
+    pub forward_domain: Option<ForwardDomain>,
     /// The options for the certificate of the server.
     #[command(flatten)]
     pub tls: TlsFiles,

@@ -25,6 +25,7 @@ use crate::wire;
 use drover_charts::ChartSettings;
 use drover_fleet::Loopback;
 use drover_git::FetcherSettings;
+use drover_port_forwards::ForwardDomain;
 use drover_telemetry::{Collector, LogFilter, LogFormat, LogOptions};
 use std::path::PathBuf;
 
@@ -76,6 +77,10 @@ fn wired(options: ServerOptions, log_filter: LogFilter) -> Result<wire::ServerOp
             proxy_protocol: TrustedProxies::new(&options.proxy_protocol_from),
         },
         server_url: options.server_url.map(|url| url.to_string()),
+        forward_domain: options.forward_domain.or_else(|| {
+            let is_loopback = options.listen.ip().is_loopback();
+            is_loopback.then(ForwardDomain::loopback)
+        }),
         tls: tls_files(options.tls),
         first_password_file: options.first_password_file,
         audit_log: options.audit_log,

@@ -10,6 +10,7 @@ use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
+use drover_port_forwards::{Destination, PortForwards};
 use drover_proxy::{Proxy, is_proxied};
 use http::header::{
     CONTENT_LENGTH, CONTENT_SECURITY_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
@@ -54,6 +55,7 @@ pub(super) struct Gate(Arc<Modules>);
 
 struct Modules {
     proxy: Arc<Proxy>,
+    forwards: PortForwards,
     routes: Router,
     leadership: Leadership,
     hsts: Hsts,
@@ -63,12 +65,14 @@ impl Gate {
     /// Creates the service from the proxy and the routes of all other modules.
     pub(super) fn new(
         proxy: Arc<Proxy>,
+        forwards: PortForwards,
         routes: Router,
         leadership: Leadership,
         hsts: Hsts,
     ) -> Self {
         Self(Arc::new(Modules {
             proxy,
+            forwards,
             routes,
             leadership,
             hsts,
@@ -87,6 +91,18 @@ impl Service<Request> for Gate {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let modules = Arc::clone(&self.0);
+        match modules
+            .forwards
+            .destination(request.uri(), request.headers())
+        {
+            Destination::Drover => {}
+            Destination::Forward(label) => {
+                return Box::pin(async move {
+                    Ok(modules.serve_forward(label.as_deref(), request).await)
+                });
+            }
+            Destination::Ambiguous => return Box::pin(async move { Ok(modules.ambiguous()) }),
+        }
         // Boxed, because otherwise every idle connection reserves memory for a proxied request.
         if is_proxied(request.uri().path()) {
             Box::pin(async move { Ok(modules.serve_proxied(request).await) })
@@ -106,6 +122,26 @@ impl Modules {
             None => self.proxy.serve(request).await,
         };
         complete_head(&method, &mut response);
+        protect(response.headers_mut(), self.hsts);
+        response
+    }
+
+    /// Serves a request for a host name of a port forward. The program in the pod sets the headers of
+    /// its responses, because the host name serves no page of Drover.
+    async fn serve_forward(&self, label: Option<&str>, request: Request) -> Response {
+        match self.refusal("") {
+            Some(mut refusal) => {
+                protect(refusal.headers_mut(), self.hsts);
+                refusal
+            }
+            None => self.forwards.serve(label, request).await,
+        }
+    }
+
+    /// Refuses a request that names the server and a port forward.
+    fn ambiguous(&self) -> Response {
+        let text = "the request has two different hosts: send the same host in all headers";
+        let mut response = Status::bad_request(text).into_response();
         protect(response.headers_mut(), self.hsts);
         response
     }
@@ -178,8 +214,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates a proxy without clusters. The hub is unreachable.
-    fn proxy(folder: &tempfile::TempDir) -> Arc<Proxy> {
+    /// Creates the service without clusters. The hub is unreachable.
+    fn gate(folder: &tempfile::TempDir, routes: Router, hsts: Hsts) -> Gate {
         let unreachable = tower::service_fn(async |_: http::Request<kube::client::Body>| {
             Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no hub"))
         });
@@ -190,14 +226,64 @@ mod tests {
         let audit = Audit::open(&destination, &metrics).unwrap();
         let authenticator = Authenticator::new(hub.clone(), LastUse::default());
         let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
-        let proxy = Proxy::new(hub, authenticator, tunnels, open, audit, metrics);
-        Arc::new(proxy)
+        let signed_in = authenticator.clone();
+        let proxy = Arc::new(Proxy::new(hub, signed_in, tunnels, open, audit, metrics));
+        let domain = "forwards.example".parse().unwrap();
+        let forwards = PortForwards::new(Arc::clone(&proxy), authenticator, Some(domain));
+        Gate::new(proxy, forwards, routes, Leadership::alone(), hsts)
+    }
+
+    #[tokio::test]
+    async fn hosts_of_port_forwards_and_routes_of_drover_are_separate() {
+        let folder = tempfile::tempdir().unwrap();
+        let routes = Router::new().fallback(async || "drover");
+        let gate = gate(&folder, routes, Hsts::Off);
+        let label = "0123456789abcdef0123456789abcdef";
+        let body = async |hosts: &[&str], path: &str| {
+            let mut request = http::Request::get(path);
+            for host in hosts {
+                request = request.header("host", *host);
+            }
+            let request = request.body(Body::empty()).unwrap();
+            let response = gate.clone().oneshot(request).await.unwrap();
+            let status = response.status().as_u16();
+            let bytes = axum::body::to_bytes(response.into_body(), 4096)
+                .await
+                .unwrap();
+            (status, String::from_utf8(bytes.to_vec()).unwrap())
+        };
+        let below = format!("{label}.forwards.example:8443");
+        for path in ["/", "/v1/users", "/k8s/clusters/a/api", "/livez"] {
+            for host in [
+                &*below,
+                "forwards.example",
+                "a.forwards.example",
+                "FORWARDS.example.",
+            ] {
+                let (status, text) = body(&[host], path).await;
+                assert_eq!(status, 401, "{host} {path}");
+                assert!(text.contains("port forward"), "{host} {path}: {text}");
+            }
+            let (status, text) = body(&[&below, "drover.example"], path).await;
+            assert_eq!(status, 400, "{path}");
+            assert!(text.contains("two different hosts"), "{path}: {text}");
+        }
+        for host in ["drover.example", "example", "xforwards.example"] {
+            assert_eq!(
+                body(&[host], "/").await,
+                (200, "drover".to_owned()),
+                "{host}"
+            );
+            let (status, text) = body(&[host], "/k8s/clusters/a/api").await;
+            assert_eq!(status, 401, "{host}");
+            assert!(text.contains("Status"), "{host}: {text}");
+        }
     }
 
     #[tokio::test]
     async fn responses_of_the_proxy_have_the_same_head_as_responses_of_a_route() {
         let folder = tempfile::tempdir().unwrap();
-        let gate = Gate::new(proxy(&folder), Router::new(), Leadership::alone(), Hsts::On);
+        let gate = gate(&folder, Router::new(), Hsts::On);
         for (method, has_body) in [(Method::GET, true), (Method::HEAD, false)] {
             let request = http::Request::builder().method(&method);
             let request = request.uri("/k8s/clusters/a/api").body(Body::empty());
@@ -216,7 +302,7 @@ mod tests {
     async fn hsts_header_is_set_only_if_certificate_files_are_configured() {
         for (hsts, expected) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
             let folder = tempfile::tempdir().unwrap();
-            let gate = Gate::new(proxy(&folder), Router::new(), Leadership::alone(), hsts);
+            let gate = gate(&folder, Router::new(), hsts);
             let answer = gate.oneshot(Request::new(Body::empty())).await.unwrap();
             let header = answer.headers().get(STRICT_TRANSPORT_SECURITY);
             assert_eq!(header.map(|v| v.to_str().unwrap()), expected, "{hsts:?}");

@@ -36,6 +36,7 @@ use drover_identity::{
     Authenticator, DeviceLogins, LastUse, PasswordLogins, Passwords, ProviderLogins,
     ProviderLogouts, Providers, Refresher, tokens,
 };
+use drover_port_forwards::PortForwards;
 use drover_proxy::{OpenStreams, Proxy, run_revocation, shut_down};
 use drover_rest as rest;
 use drover_rest::telemetry;
@@ -126,6 +127,7 @@ pub(super) fn build(
     let proxy = new_proxy(base, &audit, &authenticator, tunnels, &metrics, &health);
     let rows = rows(base, options, &proxy, authenticator.clone());
     let terminals = Terminals::new(Arc::clone(&proxy), authenticator.clone());
+    let forwards = port_forwards(base, options, &proxy, authenticator.clone());
     let rules = admission(base, options, certificate, &metrics, &health);
     let git = git_hosting(base, authenticator.clone(), repositories);
     let telemetry = telemetry::router(Telemetry {
@@ -138,6 +140,7 @@ pub(super) fn build(
     let routes = people
         .merge(agents)
         .merge(drover_terminals::router(terminals))
+        .merge(drover_port_forwards::router(forwards.clone()))
         .merge(gitops(base, options, trust))
         .merge(git)
         .merge(telemetry)
@@ -150,7 +153,7 @@ pub(super) fn build(
         .method_not_allowed_fallback(async || Status::method_not_allowed())
         .layer(Extension(policy));
     let (leadership, hsts) = (base.leadership.clone(), Hsts::with(certificate));
-    Ok(Gate::new(proxy, routes, leadership, hsts))
+    Ok(Gate::new(proxy, forwards, routes, leadership, hsts))
 }
 
 /// Starts the simulated clusters and the example repository when this server becomes the leader.
@@ -301,6 +304,19 @@ fn rows(
     let rows = RowService::new(Arc::clone(proxy), authenticator, memory, base.stop.clone());
     base.spawn(rows.clone().run());
     drover_row_service::router(rows)
+}
+
+/// Starts the task that ends port forwards. Returns the port forwards.
+fn port_forwards(
+    base: &Base,
+    options: &ServerOptions,
+    proxy: &Arc<Proxy>,
+    authenticator: Authenticator,
+) -> PortForwards {
+    let domain = options.forward_domain.clone();
+    let forwards = PortForwards::new(Arc::clone(proxy), authenticator, domain);
+    base.spawn(forwards.clone().run(base.stop.clone()));
+    forwards
 }
 
 /// Starts a background task after this server becomes the leader.

@@ -73,6 +73,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         listen: "127.0.0.1:0".parse().unwrap(),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,
+        forward_domain: None,
         tls: None,
         first_password_file: first_password,
         demo: None,

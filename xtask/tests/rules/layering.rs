@@ -152,6 +152,18 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "drover-port-forwards",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-audit",
+            "drover-entropy",
+            "drover-http-edge",
+            "drover-identity",
+            "drover-proxy",
+        ],
+    ),
+    (
         "drover-rest",
         &[
             "drover-access",
@@ -163,6 +175,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
+            "drover-port-forwards",
             "drover-rbac",
             "drover-row-service",
             "drover-telemetry",
@@ -280,6 +293,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
+            "drover-port-forwards",
             "drover-proxy",
             "drover-reconcile",
             "drover-rest",
@@ -350,6 +364,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
+            "drover-port-forwards",
             "drover-proxy",
             "drover-rest",
             "drover-row-service",
@@ -364,6 +379,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         &[
             "drover-agent-gateway",
             "drover-http-edge",
+            "drover-port-forwards",
             "drover-rest",
             "drover-row-service",
             "drover-terminals",

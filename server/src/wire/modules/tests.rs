@@ -49,6 +49,7 @@ use drover_hub::lease::Leadership;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::{Passwords, SignInSources};
+use drover_port_forwards::ForwardDomain;
 use drover_rest::routes;
 use drover_telemetry::LogFilter;
 
@@ -243,6 +244,7 @@ fn options(folder: &Path) -> ServerOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         proxies: drover_http_edge::listen::Proxies::default(),
         server_url: None,
+        forward_domain: Some(ForwardDomain::loopback()),
         tls: None,
         first_password_file: None,
         demo: None,

@@ -56,6 +56,16 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     (
         "post",
+        "/v1/port-forwards",
+        "needs a pod of a connected cluster; the handler names the port forward",
+    ),
+    (
+        "delete",
+        "/v1/port-forwards/{name}",
+        "needs an open port forward; the path names it",
+    ),
+    (
+        "post",
         "/v1/terminals",
         "needs a pod of a connected cluster; the handler names the terminal",
     ),
