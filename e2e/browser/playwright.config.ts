@@ -4,6 +4,8 @@ import { stage } from "./stage/stage.ts";
 import { presentedKey } from "./stage/certificate.ts";
 
 const key = await presentedKey(stage.url);
+// Chromium resolves names below localhost to this machine, but the server can have another address.
+const forwards = `MAP *.forwards.localhost ${new URL(stage.url).hostname}`;
 
 export default defineConfig({
   outputDir: `${stage.results}/browser`,
@@ -42,7 +44,12 @@ export default defineConfig({
       executablePath: "/usr/bin/chromium",
       // The sandbox does not start as root, and the node of these tests requires root.
       chromiumSandbox: process.getuid?.() !== 0,
-      args: [`--ignore-certificate-errors-spki-list=${key}`, "--font-render-hinting=none", "--disable-lcd-text"],
+      args: [
+        `--ignore-certificate-errors-spki-list=${key}`,
+        `--host-resolver-rules=${forwards}`,
+        "--font-render-hinting=none",
+        "--disable-lcd-text",
+      ],
       env: { ...process.env, FONTCONFIG_FILE: `${import.meta.dirname}/fonts.conf` } as Record<string, string>,
     },
   },

@@ -9,6 +9,7 @@ import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { BrowserErrors, chooseAction, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
 import { makeControlPlane, nodeAgentTests } from "./node-agent.ts";
+import { portForwardTests } from "./port-forwards.ts";
 import { type Environment, providerUserTests } from "./provider-user.ts";
 import { terminalTests } from "./terminals.ts";
 
@@ -153,6 +154,14 @@ test("created workload is shown with its pods and logs", async () => {
 });
 
 terminalTests({
+  cluster: CLUSTER,
+  page: () => page,
+  context: () => context,
+  owner: () => owner,
+  browserErrors,
+});
+
+portForwardTests({
   cluster: CLUSTER,
   page: () => page,
   context: () => context,

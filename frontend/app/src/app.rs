@@ -97,6 +97,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/access") view=lazy(|| administration(AdministrationScreen::Access))/>
                     <Route path=path!("/import") view=lazy(|| account(AccountScreen::Import))/>
                     <Route path=path!("/tokens") view=lazy(|| account(AccountScreen::Tokens))/>
+                    <Route path=path!("/port-forwards") view=lazy(|| account(AccountScreen::Forwards))/>
                     <Route path=path!("/users") view=lazy(|| administration(AdministrationScreen::Users))/>
                     <Route path=path!("/users/:user") view=lazy(|| administration(AdministrationScreen::User))/>
                     <Route path=path!("/providers") view=lazy(|| administration(AdministrationScreen::Providers))/>

@@ -199,6 +199,8 @@ fn PersonMenu(everywhere: RwSignal<bool>) -> impl IntoView {
     let show_keys = move || help.open();
     items.push(Item::action(Icon::Info, t().keys.menu(), show_keys));
     items.push(Item::action(Icon::Key, t().frame.tokens(), go("/tokens")));
+    let forwards = Item::action(Icon::Globe, t().forwards.title(), go("/port-forwards"));
+    items.push(forwards);
     // Drover cannot change passwords of identity providers.
     if session.provider().is_none() {
         let words = t().frame.change_password();

@@ -58,6 +58,7 @@ fn pages_of_all_users(session: Session) -> Vec<Page> {
         roles,
         Page::new("/tokens", Icon::Key, frame.tokens()).at(3, frame.tokens()),
         Page::new("/tokens?do=create", Icon::Plus, palette.create_token()),
+        Page::new("/port-forwards", Icon::Globe, t().forwards.title()),
         Page::new("/about", Icon::Info, palette.about()).at(9, frame.about()),
         Page::new("/device", Icon::Terminal, palette.device()),
     ];

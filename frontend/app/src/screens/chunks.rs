@@ -13,6 +13,7 @@ use super::access::Access;
 use super::audit::Audit;
 use super::cluster::{ClusterMembers, ClusterPage};
 use super::device::Device;
+use super::forwards::PortForwards;
 use super::import::ImportCluster;
 use super::kinds::{EverywherePage, KindPage};
 use super::kit::Kit;
@@ -110,6 +111,7 @@ pub(crate) fn administration(screen: AdministrationScreen) -> LoadResult {
 pub(crate) enum AccountScreen {
     Import,
     Tokens,
+    Forwards,
     About,
     Device,
     Password,
@@ -127,6 +129,7 @@ pub(crate) fn account(screen: AccountScreen) -> LoadResult {
     let screen: Screen = match screen {
         AccountScreen::Import => || view! { <ImportCluster/> }.into_any(),
         AccountScreen::Tokens => || view! { <Tokens/> }.into_any(),
+        AccountScreen::Forwards => || view! { <PortForwards/> }.into_any(),
         AccountScreen::About => || view! { <About/> }.into_any(),
         AccountScreen::Device => || view! { <Device/> }.into_any(),
         AccountScreen::Password => || view! { <ChangePassword/> }.into_any(),

@@ -7,6 +7,7 @@ mod bulk;
 mod change;
 mod command;
 mod eviction;
+pub mod forward;
 mod pairs;
 mod problem;
 mod request;

@@ -2050,6 +2050,32 @@ catalogue! {
         find = "Find in terminal";
     }
 
+    /// Port forwards in the browser.
+    forwards: Forwards {
+        title = "Port forwards";
+        menu = "Forward port…";
+        help = "Opens the port in a new tab, on a host name of its own. The program in the pod must use HTTP without TLS.";
+        port = "Port";
+        other = "Other port";
+        number = "Port number";
+        number_help = "A number from 1 to 65535.";
+        open = "Forward and open";
+        opened(pod: &str) = format!("The port of the pod {pod} opens in a new tab.");
+        blocked = "The browser blocked the new tab. Open the link within one minute.";
+        open_link = "Open the port forward";
+        list_help = "Only the browser that opened a port forward has access. A port forward ends after 15 minutes without a byte, and when you sign out.";
+        target = "Target";
+        since = "Created";
+        last_use = "Last use";
+        transferred = "Transferred";
+        bytes(sent: &str, received: &str) = format!("{sent} sent, {received} received");
+        actions = "Actions";
+        stop = "Stop";
+        stopped(target: &str) = format!("Stopped the port forward to {target}.");
+        empty = "No port forwards";
+        empty_advice = "Open a pod or Service, and select “Forward port…”.";
+    }
+
     /// Actions on Kubernetes objects.
     actions: Actions {
         menu = "Actions";

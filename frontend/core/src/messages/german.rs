@@ -11,6 +11,7 @@ mod bulk;
 mod cluster;
 mod cluster_states;
 mod facts;
+mod forwards;
 mod frame;
 mod keys;
 mod metrics;

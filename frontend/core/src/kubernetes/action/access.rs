@@ -29,15 +29,21 @@ impl Access {
             Action::Evict | Action::Drain => ("create", "eviction"),
             Action::Debug => ("patch", "ephemeralcontainers"),
             Action::Trigger => ("create", ""),
+            Action::Forward => ("create", "portforward"),
             _ => ("patch", ""),
         };
         let resource = match action {
             Action::Trigger => "jobs",
-            Action::Drain => "pods",
+            Action::Drain | Action::Forward => "pods",
             _ => target.kind.plural,
         };
-        // The names of the created Job and of the evicted pods are not known.
-        let is_named = !matches!(action, Action::Trigger | Action::Drain);
+        // The names of the created Job, of the evicted pods and of the selected pod are not known.
+        let is_named = match action {
+            Action::Trigger | Action::Drain => false,
+            // The server selects a pod of a Service.
+            Action::Forward => target.kind == Kind::PODS,
+            _ => true,
+        };
         Self {
             verb,
             group: target.kind.group().to_owned(),

@@ -32,6 +32,8 @@ pub enum Action {
     Evict,
     /// Adds an ephemeral container to a pod.
     Debug,
+    /// Forwards a port of a pod or Service to a host name for the browser.
+    Forward,
     /// Marks a node as unschedulable.
     Cordon,
     /// Marks a node as schedulable.
@@ -61,6 +63,7 @@ impl Action {
             Self::Trigger => t().actions.trigger_menu(),
             Self::Evict => t().actions.evict_menu(),
             Self::Debug => t().actions.debug_menu(),
+            Self::Forward => t().forwards.menu(),
             Self::Cordon => t().actions.cordon_menu(),
             Self::Uncordon => t().actions.uncordon_menu(),
             Self::Drain => t().actions.drain_menu(),
@@ -87,6 +90,7 @@ pub fn available(kind: Kind, object: &Object) -> Vec<Action> {
         "CronJob" => vec![Action::Trigger, suspension(value), Action::SetImage],
         "Job" if !is_finished_job(value) => vec![suspension(value)],
         "Pod" => pod(object),
+        "Service" if !read::list(value, "/spec/ports").is_empty() => vec![Action::Forward],
         "Node" => vec![
             if read::is_true(value, "/spec/unschedulable") {
                 Action::Uncordon
@@ -166,5 +170,5 @@ fn pod(object: &Object) -> Vec<Action> {
     if is_finished {
         return vec![Action::Evict];
     }
-    vec![Action::Debug, Action::Evict]
+    vec![Action::Forward, Action::Debug, Action::Evict]
 }

@@ -55,6 +55,7 @@ pub fn change_without_parameters(action: Action, now: jiff::Timestamp) -> Option
         | Action::RollBack
         | Action::Trigger
         | Action::Debug
+        | Action::Forward
         | Action::Drain
         | Action::Taints
         | Action::Labels => return None,

@@ -5,6 +5,7 @@ mod debug;
 mod delete;
 mod drain;
 mod form;
+mod forward;
 mod image;
 mod pairs;
 mod permission;
@@ -26,6 +27,7 @@ use debug::DebugForm;
 use delete::DeleteDialog;
 use drain::DrainDialog;
 use form::ActionDialog;
+use forward::ForwardDialog;
 use image::ImageForm;
 use pairs::{LabelsForm, TaintsForm};
 use permission::Permissions;
@@ -113,6 +115,7 @@ const fn icon(action: Action) -> Icon {
         Action::Resume | Action::Unsuspend | Action::Uncordon => Icon::Check,
         Action::Evict | Action::Drain => Icon::SignOut,
         Action::Debug => Icon::Terminal,
+        Action::Forward => Icon::Globe,
         Action::Taints | Action::Labels => Icon::Tag,
         Action::Delete => Icon::Trash,
     }
@@ -127,6 +130,9 @@ fn OneAction(action: Action, target: ActionTarget) -> impl IntoView {
     }
     if action == Action::Drain {
         return view! { <DrainDialog target=target open=open/> }.into_any();
+    }
+    if action == Action::Forward {
+        return view! { <ForwardDialog target=target open=open/> }.into_any();
     }
     view! {
         <ActionDialog action=action target=target open=open let:dialog>
