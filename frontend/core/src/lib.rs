@@ -31,7 +31,7 @@ pub use kubernetes::{
     namespaces, note, object, refusal, rows, source, terminal, visible,
 };
 pub use management::{
-    audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, preferences,
-    project, provider, readiness, rights, role, setting, sign_in, subject, token, user, view,
+    audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
+    provider, readiness, rights, role, setting, sign_in, subject, token, user, view,
 };
 pub use text::{diff, find, lines, merge, typed, url};
