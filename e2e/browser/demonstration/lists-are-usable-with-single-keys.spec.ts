@@ -42,6 +42,31 @@ test("keys move the focus to each row of a long list", async ({ page }) => {
   await expect(page.getByRole("searchbox", { name: "Filter Pods" })).toHaveValue("jjj");
 });
 
+test("suggestions complete the filter with the keyboard", async ({ page }) => {
+  await openPods(page);
+  await page.keyboard.press("/");
+  await page.keyboard.type("st");
+  const options = page.getByRole("option");
+  await expect(options).toHaveText(["state:", "status:"]);
+  await expectAccessible(page, "suggestions of a filter");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("fai");
+  await expect(options).toHaveText(["state:failing"]);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  const filter = page.getByRole("searchbox", { name: "Filter Pods" });
+  await expect(filter).toHaveValue("state:failing");
+  await expect(options).toHaveCount(0);
+  await expect(page).toHaveURL(/q=state/);
+  // Escape closes the suggestions and keeps the text.
+  await page.keyboard.type(" na");
+  await expect(options).toHaveText(["name:", "namespace:"]);
+  await page.keyboard.press("Escape");
+  await expect(options).toHaveCount(0);
+  await expect(filter).toHaveValue("state:failing na");
+});
+
 test("keys select rows and open the views of an object", async ({ page }) => {
   await openPods(page);
   await page.keyboard.press("j");

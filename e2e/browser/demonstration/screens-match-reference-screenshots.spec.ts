@@ -1,9 +1,33 @@
 import type { Page } from "@playwright/test";
 
+import { fakeListProblem } from "../stage/row-service.ts";
 import { SIGNED_OUT, asAdministrator, expect, test } from "../stage/users.ts";
 import { THEMES, showIn } from "../stage/theme.ts";
+import { SCREENS } from "./screens.ts";
 
 const SIZE = { width: 1080, height: 680 };
+
+/** The screens with a reference in the light theme: the screens and dialogs without changing values. */
+const IN_LIGHT_THEME = [
+  "list-of-workloads",
+  "list-without-permission",
+  "list-of-unserved-kind",
+  "cluster-not-found",
+  "import-form",
+  "create-role",
+  "settings",
+  "projects",
+  "check-access",
+  "change-password",
+  "page-not-found",
+  "kit-table",
+  "create-token",
+  "create-user",
+  "create-oidc-provider",
+  "save-view",
+  "delete-cluster",
+  "sign-out-everywhere",
+];
 
 /** Compares a screenshot of the element with the reference in each theme; masks the `changing` selectors. */
 async function expectScreenshots(page: Page, name: string, changing: string[] = [], element = "main"): Promise<void> {
@@ -33,6 +57,21 @@ asAdministrator("list of clusters matches the reference screenshots", async ({ p
   await page.getByRole("row", { name: /demo-troubled/ }).getByText("3 / 4").waitFor();
   await expectScreenshots(page, "all-clusters", ["td.col-age", "td.col-load", ".tally"]);
 });
+
+for (const screen of SCREENS.filter(({ name }) => IN_LIGHT_THEME.includes(name))) {
+  asAdministrator(`screen ${screen.name} matches the reference screenshot`, async ({ page }) => {
+    if (screen.fakeList !== undefined) await fakeListProblem(page, screen.fakeList.plural, screen.fakeList);
+    await page.setViewportSize(SIZE);
+    await page.goto(screen.path);
+    await screen.then?.(page);
+    await screen.ready(page);
+    await page.evaluate(() => document.fonts.ready);
+    const mask = [page.locator("td.col-age")];
+    const dialog = page.getByRole("dialog");
+    const element = (await dialog.count()) > 0 ? dialog : page.locator("main");
+    await expect(element).toHaveScreenshot(`${screen.name}-light.png`, { mask, caret: "hide" });
+  });
+}
 
 test.describe("sign-in page", () => {
   test.use({ storageState: SIGNED_OUT });

@@ -21,7 +21,7 @@ function server(): object {
   return { apiVersion: "v1", kind: "Pod", metadata: { name: POD, namespace: "default" }, spec: { containers: [container] } };
 }
 
-export function portForwardTests({ cluster, page, context, owner }: Environment): void {
+export function portForwardTests({ cluster, page, context, owner, browserErrors }: Environment): void {
   test("port of a pod opens in a new tab on its own host, and is stopped in the list", async () => {
     await owner().run("kubectl apply -f -", JSON.stringify(server()));
     await owner().run(`kubectl wait pod/${POD} --for=condition=Ready --timeout=60s`);
@@ -46,6 +46,7 @@ export function portForwardTests({ cluster, page, context, owner }: Environment)
     await expect(row).toContainText("received");
     await row.getByRole("button", { name: /^Stop/ }).click();
     await expect(page().getByText("No port forwards")).toBeVisible();
+    browserErrors.expect(/ 401 .*\.forwards\.localhost/);
     await tab.reload();
     await expect(tab.locator("body")).toContainText("This browser has no access to this port forward.");
     await tab.close();

@@ -103,8 +103,6 @@ impl Server {
             .arg(hub.kubeconfig_path())
             .arg("--audit-log")
             .arg(folder.join("audit.jsonl"))
-            // A server on the address of a node's network has no default domain.
-            .args(["--forward-domain", "forwards.localhost"])
             .arg("--first-password-file")
             .arg(folder.join("first-password"))
             .args(options.arguments)

@@ -37,6 +37,8 @@ impl Server {
             .args(hub.arguments())
             .arg(format!("--listen={address}"))
             .arg(format!("--server-url=https://{address}"))
+            // A server on the address of a node's network has no default domain.
+            .args(["--forward-domain", "forwards.localhost"])
             .arg("--audit-log")
             .arg(&audit)
             .env("HOME", hub.folder())

@@ -4,6 +4,7 @@ mod sum;
 
 pub use drover_api::cluster_state::{Health, LastContact, State, condition, last_contact, words};
 use drover_api::cluster_state::{describe, problems_of_node};
+use drover_api::conditions::NODES_HEALTHY;
 use drover_api::kinds::NodeFacts;
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
@@ -37,6 +38,30 @@ pub fn is_connected(cluster: &ClusterView) -> bool {
         state(cluster).health,
         Health::Waiting | Health::Disconnected
     )
+}
+
+/// The share of a resource from which a cluster has little capacity left.
+const NEARLY_FULL: f64 = 0.9;
+
+/// Returns the server's message about nodes with problems, and about certificates of nodes that expire
+/// soon or have expired. `None` for a cluster without a connection, because the message is old.
+pub fn problems_of_nodes(cluster: &ClusterView) -> Option<&str> {
+    let condition = condition(cluster, NODES_HEALTHY)?;
+    let is_current = condition.status == "False" && is_connected(cluster);
+    is_current.then_some(&*condition.message)
+}
+
+/// Returns the resources of a connected cluster that are nearly used up, with the used share, which can
+/// exceed 1. The share is the usage if the cluster reports the usage, and otherwise the sum of the
+/// requests.
+pub fn nearly_full(cluster: &ClusterView) -> Vec<(&'static str, f64)> {
+    if !is_connected(cluster) {
+        return Vec::new();
+    }
+    let resources = ["cpu", "memory", "pods"].into_iter();
+    let parts =
+        resources.filter_map(|resource| Some((resource, Load::of(cluster, resource)?.part()?)));
+    parts.filter(|(_, part)| *part >= NEARLY_FULL).collect()
 }
 
 /// Returns the URL path of the page of a cluster.

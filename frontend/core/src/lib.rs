@@ -34,4 +34,4 @@ pub use management::{
     audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
     provider, readiness, rights, role, setting, sign_in, subject, token, user, view,
 };
-pub use text::{diff, find, lines, merge, typed, url};
+pub use text::{completion, diff, find, lines, merge, typed, url};

@@ -1,5 +1,6 @@
-//! Text processing: URLs, entered lists, search, differences, and lines of a stream.
+//! Text processing: URLs, entered lists, completion, search, differences, and lines of a stream.
 
+pub mod completion;
 pub mod diff;
 pub mod find;
 pub mod lines;

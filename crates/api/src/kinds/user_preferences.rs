@@ -1,11 +1,12 @@
-//! UserPreferences: how the web UI looks for one user.
+//! UserPreferences: the appearance and the language of the web UI for one user.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::UserUid;
 
-/// How the web UI looks for one user. The object's name is the UID of the user, so each user has at
-/// most one object. An absent field means that the user has not chosen a value.
+/// The appearance and the language of the web UI for one user. The object's name is the UID of the
+/// user, so each user has at most one object. An absent field means that the user has not chosen a
+/// value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -18,7 +19,7 @@ use crate::ids::UserUid;
         shortname = "dpref",
         category = "drover",
         derive = "PartialEq",
-        doc = "How the web UI looks for one user.",
+        doc = "The appearance and the language of the web UI for one user.",
         validation = Rule::new("self.metadata.name == self.spec.userUid")
             .message("metadata.name must be equal to spec.userUid, so that each user has one object"),
         printcolumn(name = "User", type_ = "string", json_path = ".spec.userName"),

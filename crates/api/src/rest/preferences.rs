@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::{LanguagePreference, RowHeight, ThemePreference};
 
 wire! {
-    /// How the web UI looks for the caller. An absent field means that the caller has not chosen a
-    /// value.
+    /// The appearance and the language of the web UI for the caller. An absent field means that the
+    /// caller has not chosen a value.
     #[derive(Copy, Default, Eq)]
     #[serde(deny_unknown_fields)]
     Preferences {

@@ -9,7 +9,8 @@ wire! {
     /// A saved view: a named page of the web UI with its filters.
     #[derive(Eq)]
     ViewView {
-        /// ID of the view. The ID is the name of the SavedView on the hub.
+        /// ID of the view: the UID of the SavedView on the hub. A new view has a new ID, although the
+        /// name of its SavedView can be the name of a deleted one.
         id: String,
         /// Name of the view.
         name: String,

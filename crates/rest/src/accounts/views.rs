@@ -29,7 +29,7 @@ const MAX_ATTEMPTS: usize = 3;
 
 fn view(caller: &Identity, view: &SavedView) -> ViewView {
     ViewView {
-        id: view.name_any(),
+        id: view.uid().unwrap_or_default(),
         name: view.spec.display_name.clone(),
         path: view.spec.path.clone(),
         shared: view.spec.shared,
@@ -80,7 +80,7 @@ pub(crate) async fn create(
         let name = free_name(&caller.user_uid, is_taken).ok_or_else(too_many)?;
         object.metadata.name = Some(name.clone());
         match writer.create(&object, &object).await {
-            Err(status) if is_taken_on_hub(&status) && tried.len() < MAX_ATTEMPTS => {
+            Err(status) if is_taken_on_hub(&status) && tried.len() + 1 < MAX_ATTEMPTS => {
                 tried.insert(name);
             }
             Err(status) => return Err(status),
@@ -168,7 +168,7 @@ fn is_visible(
 fn own_view(state: &RestState, caller: &Identity, id: &str) -> Result<Arc<SavedView>, Status> {
     let stores = state.hub.stores();
     let visibility = Visibility::of(stores, caller);
-    let view = stores.saved_views.by_name(id);
+    let view = stores.saved_views.by_uid(id);
     let view = view
         .filter(|view| is_visible(stores, &visibility, caller, view))
         .ok_or_else(|| Status::not_found("SavedView", id))?;

@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use super::listing::every_page;
+use crate::latest::LatestRequest;
 use crate::session::Session;
 
 const PATH: &str = "/v1/views";
@@ -19,6 +20,7 @@ const PATH: &str = "/v1/views";
 pub(crate) struct SavedViews {
     session: Session,
     views: RwSignal<Arc<Vec<ViewView>>>,
+    latest: LatestRequest,
 }
 
 impl SavedViews {
@@ -27,6 +29,7 @@ impl SavedViews {
         provide_context(Self {
             session: expect_context(),
             views: RwSignal::default(),
+            latest: LatestRequest::new(),
         });
     }
 
@@ -37,13 +40,15 @@ impl SavedViews {
 
     /// Requests the views again. After an error, the previous views remain.
     pub(crate) fn refresh(self) {
+        let number = self.latest.begin();
         spawn_local(async move {
-            let Ok(views) = every_page(self.session, PATH).await else {
+            let read = every_page(self.session, PATH).await;
+            // The user can sign out before the response arrives.
+            let Some(views) = read.ok().filter(|_| self.latest.is_latest(number)) else {
                 return;
             };
             let views = Arc::new(openable(views));
-            // The user can sign out before the response arrives. An unchanged list does not close an
-            // open menu.
+            // An unchanged list does not close an open menu.
             let is_changed = self.views.try_with_untracked(|known| *known != views);
             if is_changed == Some(true) {
                 let _ = self.views.try_set(views);

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 /// The number of the last request for a value of a screen.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LatestRequest(StoredValue<u64>);
 
 impl LatestRequest {

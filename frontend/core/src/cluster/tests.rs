@@ -243,3 +243,34 @@ fn usage_of_clusters_is_known_only_if_all_clusters_report_usage() {
     );
     assert_eq!(total([&cluster(&[])], "cpu"), None);
 }
+
+#[test]
+fn nearly_full_resources_of_connected_clusters_are_named() {
+    let full = |usage| ClusterView {
+        conditions: well().conditions,
+        ..with_cpu("4", "1", usage)
+    };
+    assert_eq!(nearly_full(&full(Some("3600m"))), [("cpu", 0.9)]);
+    assert_eq!(nearly_full(&full(Some("3500m"))), []);
+    assert_eq!(nearly_full(&full(None)), []);
+    let mut cut = full(Some("4"));
+    cut.conditions[1].status = "False".to_owned();
+    assert_eq!(nearly_full(&cut), []);
+}
+
+#[test]
+fn expiring_certificates_of_nodes_are_named_only_while_the_cluster_is_connected() {
+    let words = "a: the certificate of kubelet expires in 5 days";
+    let mut conditions = well().conditions;
+    conditions.extend(cluster(&[("NodesHealthy", "False", "NodeProblems", words)]).conditions);
+    let mut expiring = ClusterView {
+        conditions,
+        ..well()
+    };
+    assert_eq!(problems_of_nodes(&expiring), Some(words));
+    expiring.conditions[3].status = "True".to_owned();
+    assert_eq!(problems_of_nodes(&expiring), None);
+    expiring.conditions[3].status = "False".to_owned();
+    expiring.conditions[1].status = "False".to_owned();
+    assert_eq!(problems_of_nodes(&expiring), None);
+}

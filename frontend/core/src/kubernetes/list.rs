@@ -1,6 +1,7 @@
 //! A list of the row service, as the page knows it.
 
 pub mod searched;
+pub mod suggestions;
 pub mod usage;
 
 use std::collections::HashMap;

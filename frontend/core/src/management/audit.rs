@@ -9,7 +9,7 @@ use crate::lifetime;
 use crate::messages::t;
 use crate::shell;
 use crate::url::segment;
-pub use query::{Suggestion, suggestions};
+pub use query::suggestions;
 
 /// The number of records per page.
 pub const PAGE_SIZE: usize = 200;

@@ -313,8 +313,16 @@ catalogue! {
     /// The page with the problems of all clusters.
     problems_page: ProblemsPage {
         title = "Problems";
+        nodes = "Nodes and certificates";
+        capacity = "Little capacity left";
+        share(resource: &str, percent: &str) = format!("{} {percent} %", match resource {
+            "cpu" => "CPU",
+            "memory" => "memory",
+            _ => "pods",
+        });
+        rollouts = "Rollouts of the last 24 hours";
         none = "No problems";
-        none_advice = "Problems of clusters, nodes, workloads and pods appear here automatically.";
+        none_advice = "Problems of clusters, nodes, certificates, workloads and pods appear here automatically.";
         incomplete = "The list of problems is incomplete.";
         part(read: usize, all: usize) = format!("This page reads the objects of {read} of {all} clusters: the clusters whose agents report problems.");
         more(count: usize) = format!("{count} more");

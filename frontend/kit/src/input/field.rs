@@ -7,6 +7,8 @@ use leptos::html;
 use leptos::prelude::*;
 
 use crate::keys::{SingleKeysOn, is_typed};
+use crate::picker::Choice;
+use crate::suggest::Field;
 
 /// Returns a unique element ID.
 pub fn unique(stem: &str) -> String {
@@ -226,6 +228,9 @@ pub fn SearchField(
     /// True if the key `/` focuses the field.
     #[prop(optional)]
     slash: bool,
+    /// The texts that can replace the entered text. The list opens while the user types.
+    #[prop(default = None)]
+    found: Option<Signal<Vec<Choice>>>,
 ) -> impl IntoView {
     let input = NodeRef::<html::Input>::new();
     if slash {
@@ -242,6 +247,10 @@ pub fn SearchField(
         });
         on_cleanup(move || listening.remove());
     }
+    let list = unique("list");
+    let field = found.map(|found| Field::new(found, value));
+    let results = field.map(|field| field.results(list.clone()));
+    let active = field.map(|field| field.highlighted(&list));
     view! {
         <div class="search">
             <crate::icon::Picture icon=crate::icon::Icon::Search/>
@@ -253,9 +262,21 @@ pub fn SearchField(
                 placeholder=hint
                 autocomplete="off"
                 spellcheck="false"
+                aria-autocomplete=field.map(|_| "list")
+                aria-controls=field.map(|_| list)
+                aria-activedescendant=move || active.as_ref().and_then(|active| active())
                 prop:value=value
-                on:input=move |event| value.set(event_target_value(&event))
+                on:input=move |event| {
+                    let text = event_target_value(&event);
+                    match field {
+                        Some(field) => field.types(text),
+                        None => value.set(text),
+                    }
+                }
+                on:blur=move |_| if let Some(field) = field { field.leave() }
+                on:keydown=move |event| if let Some(field) = field { field.key(&event) }
             />
+            {results}
         </div>
     }
 }

@@ -32,13 +32,7 @@ pub fn SuggestField(
     let (id, list, below) = (unique("field"), unique("list"), unique("note"));
     let input = input(focused);
     let field = Field::new(found, value);
-    let (here, active) = (list.clone(), list.clone());
-    let active = move || Some(format!("{active}-{}", field.active()?));
-    let options = Options {
-        fitting: field.fitting,
-        place: Signal::derive(move || field.active()),
-        choose: Callback::new(move |key| field.take(key)),
-    };
+    let active = field.highlighted(&list);
     view! {
         <div class="field picker">
             <label for=id.clone()>{label}</label>
@@ -63,9 +57,7 @@ pub fn SuggestField(
                 on:blur=move |_| field.leave()
                 on:keydown=move |event: KeyboardEvent| field.key(&event)
             />
-            <div class="picker-list wrap" id=list role="listbox" aria-label=t().kit.results() hidden=move || !field.is_open()>
-                {move || field.is_open().then(|| options.view(&here))}
-            </div>
+            {field.results(list)}
             {note(below, help, error)}
         </div>
     }
@@ -73,7 +65,7 @@ pub fn SuggestField(
 
 /// The state of the text field: the entered text, the search results and the highlighted result.
 #[derive(Clone, Copy)]
-struct Field {
+pub(crate) struct Field {
     value: RwSignal<String>,
     /// True if the list can be open.
     wanted: RwSignal<bool>,
@@ -83,7 +75,7 @@ struct Field {
 }
 
 impl Field {
-    fn new(found: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
+    pub(crate) fn new(found: Signal<Vec<Choice>>, value: RwSignal<String>) -> Self {
         let fitting = Memo::new(move |_| {
             let found = found.get();
             let is_text = |it: &Choice| value.with(|text| it.key == text.trim());
@@ -100,8 +92,29 @@ impl Field {
         }
     }
 
-    fn is_open(self) -> bool {
+    pub(crate) fn is_open(self) -> bool {
         self.wanted.get() && self.fitting.with(|it| !it.is_empty())
+    }
+
+    /// Renders the list of results with this element ID.
+    pub(crate) fn results(self, list: String) -> impl IntoView {
+        let options = Options {
+            fitting: self.fitting,
+            place: Signal::derive(move || self.active()),
+            choose: Callback::new(move |key| self.take(key)),
+        };
+        let here = list.clone();
+        view! {
+            <div class="picker-list wrap" id=list role="listbox" aria-label=t().kit.results() hidden=move || !self.is_open()>
+                {move || self.is_open().then(|| options.view(&here))}
+            </div>
+        }
+    }
+
+    /// Returns the element ID of the highlighted result in the list with this element ID.
+    pub(crate) fn highlighted(self, list: &str) -> impl Fn() -> Option<String> + Clone + use<> {
+        let list = list.to_owned();
+        move || Some(format!("{list}-{}", self.active()?))
     }
 
     /// Returns the index of the highlighted result. Returns `None` if the list is closed.
@@ -109,7 +122,7 @@ impl Field {
         self.place.get().filter(|_| self.is_open())
     }
 
-    fn types(self, text: String) {
+    pub(crate) fn types(self, text: String) {
         self.value.set(text);
         self.place.set(None);
         self.wanted.set(true);
@@ -121,12 +134,12 @@ impl Field {
         self.wanted.set(false);
     }
 
-    fn leave(self) {
+    pub(crate) fn leave(self) {
         self.place.set(None);
         self.wanted.set(false);
     }
 
-    fn key(self, event: &KeyboardEvent) {
+    pub(crate) fn key(self, event: &KeyboardEvent) {
         let open = untrack(move || self.is_open());
         let count = self.fitting.with_untracked(Vec::len);
         let place = self.place.get_untracked();

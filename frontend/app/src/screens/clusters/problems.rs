@@ -1,4 +1,8 @@
-//! The problems of all clusters: clusters, nodes, workloads, pods by cause, and warnings.
+//! The problems of all clusters: clusters, nodes, certificates, capacity, workloads, pods by cause, and
+//! warnings. The page also shows the last rollouts, because many problems begin with a rollout.
+
+mod clusters;
+mod rollouts;
 
 use std::sync::Arc;
 
@@ -7,7 +11,7 @@ use drover_rows::protocol::ViewSpec;
 use drover_rows::{Content, Row};
 use drover_ui_core::age::age;
 use drover_ui_core::causes::{Cause, causes};
-use drover_ui_core::cluster::{State, is_connected, is_unhealthy, screen as cluster_screen, state};
+use drover_ui_core::cluster::is_connected;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::list::ListState;
 use drover_ui_core::messages::t;
@@ -21,9 +25,10 @@ use crate::clock::Clock;
 use crate::live::Clusters;
 use crate::rows::{LiveList, RowConnection};
 use crate::screens::head::PageHead;
-use crate::screens::home::tone;
 use crate::screens::kinds::tone_of;
 use crate::screens::title::title;
+use clusters::{Reported, ReportedProblems};
+use rollouts::Rollouts;
 
 /// The filter for objects with problems.
 const PROBLEMS: &str = "-state:healthy -state:idle -state:progressing";
@@ -43,21 +48,14 @@ pub(crate) fn Problems() -> impl IntoView {
     title(t().problems_page.title());
     let clusters = expect_context::<Clusters>();
     let names = Memo::new(move |_| clusters.items().map(|items| to_read(&items)));
-    let unhealthy = Memo::new(move |_| {
-        let items = clusters.items().unwrap_or_default();
-        let states = items
-            .iter()
-            .map(|cluster| (Arc::clone(cluster), state(cluster)));
-        let bad = |(_, state): &(_, State)| is_unhealthy(state.health);
-        states.filter(bad).collect::<Vec<_>>()
-    });
+    let reported = Memo::new(move |_| Reported::of(&clusters.items().unwrap_or_default()));
     let connected = Memo::new(move |_| {
         let items = clusters.items().unwrap_or_default();
         items.iter().filter(|cluster| is_connected(cluster)).count()
     });
     let complete = Memo::new(move |_| {
         let read = names.with(|names| names.as_ref().map_or(0, Vec::len));
-        read == connected.get() && unhealthy.with(Vec::is_empty)
+        read == connected.get() && reported.with(Reported::is_empty)
     });
     view! {
         <div class="page">
@@ -67,8 +65,9 @@ pub(crate) fn Problems() -> impl IntoView {
                 Some(names) => view! {
                     <div class="problem-cards">
                         {part(names.len(), connected.get())}
-                        <UnhealthyClusters clusters=unhealthy/>
-                        <Lists clusters=names complete=complete/>
+                        <ReportedProblems reported=reported/>
+                        <Lists clusters=names.clone() complete=complete/>
+                        <Rollouts clusters=names/>
                     </div>
                 }
                 .into_any(),
@@ -99,31 +98,6 @@ fn to_read(clusters: &[Arc<ClusterView>]) -> Vec<String> {
     };
     let read = connected.iter().filter(reports).take(FEW_CLUSTERS);
     read.map(|cluster| cluster.name.clone()).collect()
-}
-
-#[component]
-fn UnhealthyClusters(clusters: Memo<Vec<(Arc<ClusterView>, State)>>) -> impl IntoView {
-    move || {
-        let clusters = clusters.get();
-        let count = clusters.len();
-        let line = |(cluster, state): (Arc<ClusterView>, State)| {
-            view! {
-                <li class="problem">
-                    <Badge tone=tone(state.health) words=state.summary/>
-                    <a href=cluster_screen(&cluster.name)>{cluster.name.clone()}</a>
-                    <span class="muted">{state.detail}</span>
-                </li>
-            }
-        };
-        (count > 0).then(|| {
-            view! {
-                <section class="card">
-                    <h2>{t().frame.clusters()}" "<span class="count">{count}</span></h2>
-                    <ul class="problem-list">{clusters.into_iter().take(LOADED).map(line).collect_view()}</ul>
-                </section>
-            }
-        })
-    }
 }
 
 /// The lists of the page with their filters.

@@ -3,6 +3,7 @@
 use drover_api::rest::AuditOutcome;
 
 use super::{ANY, CHANGES, Filter, time_error};
+use crate::completion::{LastTerm, Suggestion};
 use crate::messages::t;
 
 /// The verbs that the suggestions contain.
@@ -11,17 +12,6 @@ const VERBS: [&str; 10] = [
 ];
 /// The ages that the suggestions contain.
 const AGES: [&str; 4] = ["15m", "1h", "24h", "7d"];
-
-/// A text that replaces the entered text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suggestion {
-    /// The new text of the field.
-    pub text: String,
-    /// The term that the suggestion adds.
-    pub term: String,
-    /// The meaning of the term; can be empty.
-    pub note: &'static str,
-}
 
 impl Filter {
     /// Parses the text of a filter. A term without a name is a part of the path. A value with spaces
@@ -113,28 +103,20 @@ fn terms(text: &str) -> Vec<String> {
 
 /// Returns the terms that can complete or follow the entered text.
 pub fn suggestions(text: &str) -> Vec<Suggestion> {
-    let (before, last) = match text.rfind(char::is_whitespace) {
-        Some(at) => text.split_at(at + 1),
-        None => ("", text),
-    };
-    let suggestion = |term: String, note| Suggestion {
-        text: format!("{before}{term}"),
-        term,
-        note,
-    };
-    if let Some((name, value)) = last.split_once(':') {
+    let last = LastTerm::of(text);
+    if let Some((name, value)) = last.term.split_once(':') {
         let values = values(name).into_iter();
         let values = values.filter(|it| it.starts_with(value) && *it != value);
         return values
-            .map(|value| suggestion(format!("{name}:{value}"), ""))
+            .map(|value| last.replaced_by(format!("{name}:{value}"), ""))
             .collect();
     }
-    let used = terms(before);
+    let used = terms(last.before);
     let is_used = |name: &str| used.iter().any(|term| term.split(':').next() == Some(name));
     let names = names().into_iter();
-    let names = names.filter(|(name, _)| name.starts_with(last) && !is_used(name));
+    let names = names.filter(|(name, _)| name.starts_with(last.term) && !is_used(name));
     names
-        .map(|(name, note)| suggestion(format!("{name}:"), note))
+        .map(|(name, note)| last.replaced_by(format!("{name}:"), note))
         .collect()
 }
 

@@ -66,6 +66,14 @@ translation! { German;
 
     problems_page: ProblemsPage {
         title = "Probleme";
+        nodes = "Nodes und Zertifikate";
+        capacity = "Wenig freie Kapazität";
+        share(resource: &str, percent: &str) = format!("{} {percent} %", match resource {
+            "cpu" => "CPU",
+            "memory" => "Speicher",
+            _ => "Pods",
+        });
+        rollouts = "Rollouts der letzten 24 Stunden";
         none = "Keine Probleme";
         incomplete = "Die Liste der Probleme ist unvollständig.";
         part(read: usize, all: usize) = format!("Diese Seite liest die Objekte von {read} von {all} Clustern: der Cluster, deren Agents Probleme melden.");

@@ -61,7 +61,7 @@ fn Everywhere(kind: Kind) -> impl IntoView {
         <div class="list-bar">
             <div class="list-clusters"><SearchField label=t().kinds.filter_clusters() hint=t().kinds.filter_clusters_hint() value=view.clusters/></div>
             {place}
-            <div class="list-search"><SearchField label=t().kinds.filter(kind.heading) hint=t().kinds.filter_hint() value=view.text slash=true/></div>
+            <div class="list-search"><SearchField label=t().kinds.filter(kind.heading) hint=t().kinds.filter_hint() value=view.text slash=true found=Some(totals.suggestions(view, true))/></div>
             <ShownTotals totals=totals view=view/>
             <span class="grow"></span>
             <ViewsMenu/>

@@ -5,6 +5,7 @@ use drover_ui_core::problem::Problem;
 use drover_ui_core::source::AS_METADATA;
 use drover_ui_core::url::segment;
 use drover_ui_kit::field::{SearchField, SuggestField};
+use drover_ui_kit::picker::Choice;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Deserialize;
@@ -24,12 +25,15 @@ pub(super) fn Filters(
     /// The placeholder of the text filter.
     hint: &'static str,
     text: RwSignal<String>,
+    /// The suggestions for the text filter.
+    #[prop(default = None)]
+    found: Option<Signal<Vec<Choice>>>,
     /// The selected namespace; `None` for cluster-scoped kinds.
     namespace: Option<RwSignal<String>>,
 ) -> impl IntoView {
     view! {
         {namespace.map(|namespace| view! { <Namespace value=namespace/> })}
-        <div class="list-search"><SearchField label=label hint=hint value=text slash=true/></div>
+        <div class="list-search"><SearchField label=label hint=hint value=text slash=true found=found/></div>
     }
 }
 

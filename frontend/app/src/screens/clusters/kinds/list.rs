@@ -52,6 +52,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
                 label=t().kinds.filter(kind.heading)
                 hint=t().kinds.filter_hint()
                 text=view.text
+                found=Some(totals.suggestions(view, false))
                 namespace=place
             />
             <ShownTotals totals=totals view=view/>

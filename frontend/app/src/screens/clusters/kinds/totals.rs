@@ -1,7 +1,9 @@
-//! The numbers of rows of a list, in the bar above the list.
+//! The numbers of rows of a list, and the suggestions for its filter, in the bar above the list.
 
 use drover_rows::Severity;
+use drover_ui_core::list::suggestions::suggestions;
 use drover_ui_core::messages::t;
+use drover_ui_kit::picker::Choice;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
@@ -15,6 +17,7 @@ use crate::screens::list::counted;
 pub(super) struct Totals {
     rows: RwSignal<String>,
     severities: RwSignal<Vec<Count<Severity>>>,
+    list: RwSignal<Option<LiveList>>,
 }
 
 impl Totals {
@@ -22,6 +25,7 @@ impl Totals {
         Self {
             rows: RwSignal::new(String::new()),
             severities: RwSignal::new(Vec::new()),
+            list: RwSignal::new(None),
         }
     }
 
@@ -32,11 +36,34 @@ impl Totals {
         let severities = Memo::new(move |_| counts(live));
         Effect::new(move || self.rows.set(rows.get()));
         Effect::new(move || self.severities.set(severities.get()));
+        self.list.set(Some(live));
         on_cleanup(move || {
             // The bar can be disposed before the list.
             let _ = self.rows.try_set(String::new());
             let _ = self.severities.try_set(Vec::new());
+            let _ = self.list.try_set(None);
         });
+    }
+
+    /// Returns the suggestions for the text filter. A change of the rows does not change the
+    /// suggestions while the user types.
+    pub(super) fn suggestions(self, view: View, several_clusters: bool) -> Signal<Vec<Choice>> {
+        Signal::derive(move || {
+            let Some(live) = self.list.get() else {
+                return Vec::new();
+            };
+            let found = view.text.with(|text| {
+                let known = live.known.try_read_untracked();
+                known.map(|known| suggestions(text, &known, several_clusters))
+            });
+            let found = found.unwrap_or_default().into_iter();
+            let choices = found.map(|it| Choice {
+                key: it.text,
+                words: it.term,
+                note: it.note.to_owned(),
+            });
+            choices.collect()
+        })
     }
 }
 
