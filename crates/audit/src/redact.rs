@@ -43,18 +43,33 @@ const PLAIN: [&str; 32] = [
     "watch",
 ];
 
+/// The commands of the web UI that transfer files (`frontend/core`, `action::transfer`). The log
+/// contains all arguments of exactly these commands. [`PATH`] is any path.
+const TRANSFERS: [&[&str]; 3] = [
+    &["cat", "--", PATH],
+    &["tar", "-c", "-f", "-", "-C", PATH, "--", PATH],
+    &["dd", OUTPUT_FILE, "bs%3D65536"],
+];
+const PATH: &str = "PATH";
+/// One more than the number of words of the longest command in [`TRANSFERS`].
+const MAX_WORDS: usize = 9;
+/// The argument of `dd` with the path of the written file.
+const OUTPUT_FILE: &str = "of%3D";
+
 /// Replacement for a hidden value.
 const HIDDEN: &str = "(hidden)";
 
 /// Removes possible secrets from a path and its query, and returns the result.
 ///
-/// For a command (`exec`), the result contains the program's name without its arguments.
+/// For a command (`exec`), the result contains the program's name without its arguments. Only for
+/// the commands that transfer files, the result also contains the arguments.
 pub(super) fn redacted(path_and_query: &str) -> Cow<'_, str> {
     let Some((path, query)) = path_and_query.split_once('?') else {
         return Cow::Borrowed(path_and_query);
     };
     let mut out = String::with_capacity(path_and_query.len());
     out.push_str(path);
+    let transfers_file = transfers_file(query);
     let mut program = true;
     for (index, pair) in query.split('&').enumerate() {
         out.push(if index == 0 { '?' } else { '&' });
@@ -63,13 +78,29 @@ pub(super) fn redacted(path_and_query: &str) -> Cow<'_, str> {
             out.push_str(if PLAIN.contains(&pair) { pair } else { HIDDEN });
             continue;
         };
-        let plain = PLAIN.contains(&name) || (name == "command" && program);
+        let plain = PLAIN.contains(&name) || (name == "command" && (program || transfers_file));
         program &= name != "command";
         out.push_str(name);
         out.push('=');
         out.push_str(if plain { value } else { HIDDEN });
     }
     Cow::Owned(out)
+}
+
+/// Reports whether the command of a query transfers a file. The query has the encoding of the web UI.
+fn transfers_file(query: &str) -> bool {
+    let words = query
+        .split('&')
+        .filter_map(|it| it.strip_prefix("command="));
+    let words: Vec<&str> = words.take(MAX_WORDS).collect();
+    let is_expected = |(word, expected): (&&str, &&str)| match *expected {
+        PATH => true,
+        OUTPUT_FILE => word.starts_with(OUTPUT_FILE),
+        expected => *word == expected,
+    };
+    TRANSFERS
+        .iter()
+        .any(|command| words.len() == command.len() && words.iter().zip(*command).all(is_expected))
 }
 
 #[cfg(test)]
@@ -94,8 +125,31 @@ mod tests {
                 "/p/exec?command=mysql&command=-psecret&container=c",
                 "/p/exec?command=mysql&command=(hidden)&container=c",
             ),
+            (
+                "/p/exec?command=sh&command=-c&command=cat&command=--&command=x",
+                "/p/exec?command=sh&command=(hidden)&command=(hidden)&command=(hidden)&command=(hidden)",
+            ),
+            (
+                "/p/exec?command=cat&command=--&command=a&command=b",
+                "/p/exec?command=cat&command=(hidden)&command=(hidden)&command=(hidden)",
+            ),
+            (
+                "/p/exec?command=dd&command=if%3Da&command=bs%3D65536",
+                "/p/exec?command=dd&command=(hidden)&command=(hidden)",
+            ),
         ] {
             assert_eq!(redacted(target), expected);
+        }
+    }
+
+    #[test]
+    fn audit_log_contains_the_path_of_a_transferred_file() {
+        for target in [
+            "/p/exec?container=c&stdout=true&command=cat&command=--&command=%2Fetc%2Fhosts",
+            "/p/exec?command=tar&command=-c&command=-f&command=-&command=-C&command=%2F&command=--&command=a",
+            "/p/exec?stdin=true&command=dd&command=of%3D%2Ftmp%2Fa&command=bs%3D65536",
+        ] {
+            assert_eq!(redacted(target), target);
         }
     }
 }

@@ -12,6 +12,7 @@ import { makeControlPlane, nodeAgentTests } from "./node-agent.ts";
 import { portForwardTests } from "./port-forwards.ts";
 import { type Environment, providerUserTests } from "./provider-user.ts";
 import { terminalTests } from "./terminals.ts";
+import { transferTests } from "./transfers.ts";
 
 const CLUSTER = "east";
 const PASSWORD = "a long password of the new user";
@@ -167,6 +168,16 @@ portForwardTests({
   context: () => context,
   owner: () => owner,
   browserErrors,
+});
+
+transferTests({
+  cluster: CLUSTER,
+  page: () => page,
+  context: () => context,
+  owner: () => owner,
+  browserErrors,
+  administrator: () => administrator,
+  browser: async () => (await newContext()).newPage(),
 });
 
 test("kubectl accesses the cluster with the downloaded kubeconfig", async () => {

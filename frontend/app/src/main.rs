@@ -26,7 +26,7 @@ mod transport;
 mod unsaved;
 
 use live::{reflector, rows, saved_views, served_kinds};
-use transport::{fetch, latest, network, stream};
+use transport::{exec, fetch, latest, network, stream};
 
 fn main() {
     app::mount();

@@ -1,5 +1,6 @@
 //! Requests, streams and the network state of the browser.
 
+pub(crate) mod exec;
 pub(crate) mod fetch;
 pub(crate) mod latest;
 pub(crate) mod network;

@@ -13,6 +13,7 @@ mod problem;
 mod request;
 mod revision;
 mod template;
+pub mod transfer;
 mod undo;
 mod words;
 

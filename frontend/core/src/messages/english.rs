@@ -2084,6 +2084,50 @@ catalogue! {
         empty_advice = "Open a pod or Service, and select “Forward port…”.";
     }
 
+    /// Download and upload of files of a container.
+    transfer: Transfer {
+        download_menu = "Download file…";
+        upload_menu = "Upload file…";
+        download = "Download";
+        upload = "Upload";
+        container = "Container";
+        path = "Path of the file or folder";
+        path_help = "A folder is saved as an archive (.tar). The container needs the program cat, and tar for folders.";
+        invalid_path = "Enter the path of a file or folder. The path must not end with “..”.";
+        folder = "Target folder";
+        folder_help = "The folder must exist. A file with the same name is replaced. The container needs the program dd.";
+        files = "Files";
+        invalid_name(name: &str) = format!("A container cannot contain a file with the name {name}.");
+        received(bytes: &str) = format!("{bytes} received");
+        sent(name: &str, sent: &str, size: &str) = format!("{name}: {sent} of {size}");
+        progress = "Progress of the transfer";
+        cancel = "Cancel transfer";
+        cancelled = "The download was cancelled.";
+        upload_cancelled = "The upload was cancelled. The container can contain an incomplete file.";
+        saved(name: &str) = format!("Downloaded {name}.");
+        uploaded(count: usize, folder: &str) = match count {
+            1 => format!("Uploaded 1 file to {folder}."),
+            _ => format!("Uploaded {count} files to {folder}."),
+        };
+        incomplete(name: &str, problem: &str) = format!("{name}: {problem}");
+        not_running_title = "No running container";
+        not_running_advice = "A transfer needs a running container. See the events of the pod.";
+        no_program(program: &str) = format!("The container does not contain the program {program}, which the transfer needs.");
+        not_found = "The path does not exist in the container.";
+        no_permission = "The user of the container may not access the path, or a file in the folder.";
+        is_folder = "The path is a folder.";
+        not_folder = "The path contains a file instead of a folder.";
+        read_only = "The file system of the path is read-only. Select a folder in a volume.";
+        no_space = "The file system of the container is full.";
+        not_running = "The container does not run. Select a running container.";
+        too_large(limit: &str) = format!("The file or archive is larger than {limit}. Use kubectl cp.");
+        not_opened = "Cannot open the connection to the container. Check that the container runs, and that the cluster has Kubernetes 1.30 or newer.";
+        lost = "The connection was lost before the end of the transfer. Try again.";
+        unreadable(name: &str) = format!("The browser cannot read the file {name}. Select the file again.");
+        not_saved = "The browser cannot save the file. Free some space, and try again.";
+        failed(message: &str) = format!("The transfer failed: {message}");
+    }
+
     /// Actions on Kubernetes objects.
     actions: Actions {
         menu = "Actions";

@@ -18,6 +18,7 @@ mod metrics;
 mod object;
 mod roles;
 mod terminal;
+mod transfer;
 mod users;
 mod views;
 mod workload_form;

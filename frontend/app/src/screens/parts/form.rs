@@ -95,8 +95,8 @@ impl Sending {
         });
     }
 
-    /// Aborts the pending request. Use the method only for reads, because the server can still
-    /// apply a change after the abort.
+    /// Aborts the pending request. Use the method only for reads, and for uploads whose incomplete
+    /// result the page reports, because the server can still apply a change after the abort.
     pub(crate) fn stop(self) {
         let going = self.going.try_update_value(Option::take).flatten();
         if let Some(handle) = going {

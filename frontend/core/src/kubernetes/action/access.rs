@@ -30,6 +30,7 @@ impl Access {
             Action::Debug => ("patch", "ephemeralcontainers"),
             Action::Trigger => ("create", ""),
             Action::Forward => ("create", "portforward"),
+            Action::Download | Action::Upload => ("create", "exec"),
             _ => ("patch", ""),
         };
         let resource = match action {

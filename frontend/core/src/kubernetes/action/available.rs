@@ -34,6 +34,10 @@ pub enum Action {
     Debug,
     /// Forwards a port of a pod or Service to a host name for the browser.
     Forward,
+    /// Saves a file or folder of a container on the user's computer.
+    Download,
+    /// Writes files of the user's computer to a folder of a container.
+    Upload,
     /// Marks a node as unschedulable.
     Cordon,
     /// Marks a node as schedulable.
@@ -64,6 +68,8 @@ impl Action {
             Self::Evict => t().actions.evict_menu(),
             Self::Debug => t().actions.debug_menu(),
             Self::Forward => t().forwards.menu(),
+            Self::Download => t().transfer.download_menu(),
+            Self::Upload => t().transfer.upload_menu(),
             Self::Cordon => t().actions.cordon_menu(),
             Self::Uncordon => t().actions.uncordon_menu(),
             Self::Drain => t().actions.drain_menu(),
@@ -170,5 +176,11 @@ fn pod(object: &Object) -> Vec<Action> {
     if is_finished {
         return vec![Action::Evict];
     }
-    vec![Action::Forward, Action::Debug, Action::Evict]
+    vec![
+        Action::Forward,
+        Action::Download,
+        Action::Upload,
+        Action::Debug,
+        Action::Evict,
+    ]
 }

@@ -56,6 +56,8 @@ pub fn change_without_parameters(action: Action, now: jiff::Timestamp) -> Option
         | Action::Trigger
         | Action::Debug
         | Action::Forward
+        | Action::Download
+        | Action::Upload
         | Action::Drain
         | Action::Taints
         | Action::Labels => return None,

@@ -11,6 +11,7 @@ mod pairs;
 mod permission;
 mod roll_back;
 mod scale;
+mod transfer;
 
 use drover_ui_core::action::{Access, Action, available, main_action};
 use drover_ui_core::kubectl::KubectlObject;
@@ -33,6 +34,7 @@ use pairs::{LabelsForm, TaintsForm};
 use permission::Permissions;
 use roll_back::RollBackForm;
 use scale::ScaleForm;
+use transfer::TransferDialog;
 
 /// The object of an action.
 #[derive(Clone, Copy)]
@@ -116,6 +118,7 @@ const fn icon(action: Action) -> Icon {
         Action::Evict | Action::Drain => Icon::SignOut,
         Action::Debug => Icon::Terminal,
         Action::Forward => Icon::Globe,
+        Action::Download | Action::Upload => Icon::Copy,
         Action::Taints | Action::Labels => Icon::Tag,
         Action::Delete => Icon::Trash,
     }
@@ -133,6 +136,9 @@ fn OneAction(action: Action, target: ActionTarget) -> impl IntoView {
     }
     if action == Action::Forward {
         return view! { <ForwardDialog target=target open=open/> }.into_any();
+    }
+    if matches!(action, Action::Download | Action::Upload) {
+        return view! { <TransferDialog action=action target=target open=open/> }.into_any();
     }
     view! {
         <ActionDialog action=action target=target open=open let:dialog>
