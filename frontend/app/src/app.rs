@@ -85,6 +85,7 @@ fn Inside() -> impl IntoView {
                     <Route path=path!("/clusters/:cluster/:kind") view=lazy(|| clusters(ClusterScreen::Kind))/>
                     <Route path=path!("/clusters/:cluster/:kind/:namespace/:name") view=lazy(|| clusters(ClusterScreen::Object))/>
                     <Route path=path!("/problems") view=lazy(|| clusters(ClusterScreen::Problems))/>
+                    <Route path=path!("/logs") view=lazy(|| clusters(ClusterScreen::Logs))/>
                     <Route path=path!("/objects/:kind") view=lazy(|| clusters(ClusterScreen::Everywhere))/>
                     <Route path=path!("/projects") view=lazy(|| administration(AdministrationScreen::Projects))/>
                     <Route path=path!("/projects/:project") view=lazy(|| administration(AdministrationScreen::Project))/>

@@ -51,6 +51,7 @@ fn pages_of_all_users(session: Session) -> Vec<Page> {
         Page::new("/", Icon::Clusters, palette.all_clusters()).at(0, frame.clusters()),
         Page::new("/problems", Icon::Alert, t().problems_page.title())
             .at(1, t().problems_page.title()),
+        Page::new("/logs", Icon::Lines, t().several_logs.title()),
         Page::new("/import", Icon::Plus, palette.import()),
         Page::new("/projects", Icon::Projects, frame.projects()).at(2, frame.projects()),
         Page::new("/projects?do=create", Icon::Plus, palette.create_project()),

@@ -17,7 +17,7 @@ use super::forwards::PortForwards;
 use super::import::ImportCluster;
 use super::kinds::{EverywherePage, KindPage};
 use super::kit::Kit;
-use super::object::ObjectPage;
+use super::object::{ObjectPage, SeveralLogs};
 use super::password::ChangePassword;
 use super::problems::Problems;
 use super::projects::{ProjectPage, Projects};
@@ -37,6 +37,7 @@ pub(crate) enum ClusterScreen {
     Everywhere,
     Object,
     Problems,
+    Logs,
 }
 
 /// The screens of a cluster and of Kubernetes objects.
@@ -54,6 +55,7 @@ pub(crate) fn clusters(screen: ClusterScreen) -> LoadResult {
         ClusterScreen::Everywhere => || view! { <EverywherePage/> }.into_any(),
         ClusterScreen::Object => || view! { <ObjectPage/> }.into_any(),
         ClusterScreen::Problems => || view! { <Problems/> }.into_any(),
+        ClusterScreen::Logs => || view! { <SeveralLogs/> }.into_any(),
     };
     Ok(screen)
 }

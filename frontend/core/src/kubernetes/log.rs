@@ -8,6 +8,7 @@ mod line;
 mod next;
 mod options;
 mod resume;
+mod selection;
 
 use std::collections::VecDeque;
 
@@ -19,6 +20,7 @@ pub use line::{Entry, Line, LogSource, Segment};
 pub use next::{LogStreamEnd, Next, next};
 pub use options::LogOptions;
 pub use resume::ResumePosition;
+pub use selection::{LOGS_SCREEN, LogSelection, LogTarget, MAX_STREAMS, TargetPods};
 
 use jiff::Timestamp;
 

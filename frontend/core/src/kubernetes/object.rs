@@ -31,7 +31,7 @@ pub use facts::{ListedSections, listed_sections};
 pub use overview::{Fact, FactTable, FactValue, ObjectState, Overview, Section, SectionContent};
 pub use pod::{PodLine, is_finished};
 pub(crate) use related::selector;
-pub use related::{Related, related};
+pub use related::{Related, pods_with_labels, pods_with_name, related};
 pub(crate) use relation::pod_spec_pointer;
 pub use relation::{CandidateList, Candidates, RelationLine, candidates, references, runs_pods};
 

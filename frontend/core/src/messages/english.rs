@@ -2016,6 +2016,23 @@ catalogue! {
         of_source(source: &str, words: &str) = format!("{source}: {words}");
     }
 
+    /// The log of pods of several clusters.
+    several_logs: SeveralLogs {
+        title = "Logs of several clusters";
+        action = "Logs";
+        no_selection = "No pods selected";
+        no_selection_advice = "Enter clusters and labels, or select pods or workloads in a list and press “Logs”.";
+        clusters = "Clusters";
+        clusters_help = "Names of clusters, separated by commas.";
+        selector = "Label selector";
+        selector_help = "For example app=web,tier!=test. New pods join the log.";
+        show = "Show logs";
+        target_without_pods = "no pods found.";
+        too_many(limit: usize) = format!("The selected pods have more than {limit} containers. The log shows {limit} containers: select fewer pods or a container.");
+        too_many_selected(limit: usize) = format!("Select at most {limit} objects for a log.");
+        failed(count: usize) = format!("and {count} more");
+    }
+
     /// Terminals in containers and on nodes.
     terminal: Terminal {
         terminals = "Terminals";

@@ -44,6 +44,7 @@ use crate::served_kinds::{KindOfUrl, ServedKinds};
 use actions::ObjectActions;
 use events::Events;
 use logs::Logs;
+pub(crate) use logs::SeveralLogs;
 use manifest::ManifestTab;
 use metrics::MetricsTab;
 use overview::OverviewTab;

@@ -72,7 +72,7 @@ impl LogRequest {
         self.follow && !self.previous
     }
 
-    /// Returns the name of a file with the log. The pod and the container can be empty.
+    /// Returns the name of a file with the log. All names can be empty.
     pub fn file_name(&self) -> String {
         let names = [&self.namespace, &self.pod, &self.container];
         let names = names.into_iter().map(String::as_str);
@@ -81,7 +81,10 @@ impl LogRequest {
         } else {
             names.skip(1).collect()
         };
-        format!("{}.log", names.join("-"))
+        match names.as_slice() {
+            [] => "pods.log".to_owned(),
+            names => format!("{}.log", names.join("-")),
+        }
     }
 
     /// Returns the URL path of the request. With `position`, the request resumes an interrupted

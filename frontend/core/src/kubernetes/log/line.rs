@@ -45,8 +45,15 @@ impl LogSource {
 
     /// Creates the source for the container with this number in the log.
     pub fn of(pod: &str, container: &str, number: usize) -> Self {
+        Self::with_path(&[pod, container], number)
+    }
+
+    /// Creates the source for the container with this number in a log of several clusters. `path`
+    /// contains the names of the cluster, the namespace if the log has several namespaces, the pod
+    /// and the container.
+    pub fn with_path(path: &[&str], number: usize) -> Self {
         Self {
-            label: format!("{pod}/{container}").into(),
+            label: path.join("/").into(),
             color: number % Self::COLORS,
         }
     }

@@ -56,10 +56,9 @@ impl LogOptions {
     }
 
     /// Returns the parameters of the URL. The values of default options are empty.
-    pub fn query(self) -> [(&'static str, String); 12] {
+    pub fn query(self) -> [(&'static str, String); 11] {
         let when = |is: bool, value: &str| if is { value.to_owned() } else { String::new() };
         [
-            ("tab", "logs".to_owned()),
             ("pod", self.pod),
             ("container", self.container),
             ("previous", when(self.previous, "yes")),
@@ -117,13 +116,12 @@ mod tests {
     fn default_log_options_are_not_in_the_url() {
         let options = of(&[]);
         assert!(options.follow && options.wrap && !options.previous && !options.times);
-        assert_eq!(written(options), [("tab", "logs".to_owned())]);
+        assert_eq!(written(options), []);
     }
 
     #[test]
     fn log_options_of_a_url_are_written_to_the_same_url() {
         let query = [
-            ("tab", "logs"),
             ("pod", "web-0"),
             ("container", "app"),
             ("previous", "yes"),

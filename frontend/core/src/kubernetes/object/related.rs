@@ -68,6 +68,23 @@ pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     }
 }
 
+/// Returns the query for the pods of a namespace with labels.
+pub fn pods_with_labels(namespace: &str, selector: &str) -> Related {
+    selected_pods(Some(namespace.to_owned()), Some(selector.to_owned()))
+}
+
+/// Returns the query for a pod.
+pub fn pods_with_name(namespace: Option<String>, name: &str) -> Related {
+    let field = format!("metadata.name={name}");
+    Related {
+        kind: Kind::PODS,
+        namespace,
+        query: format!("fieldSelector={}", segment(&field)),
+        owner: None,
+        option: format!("--field-selector {field}"),
+    }
+}
+
 /// Returns the query for pods. Without a selector, the query selects all pods of the namespace.
 fn selected_pods(namespace: Option<String>, selector: Option<String>) -> Related {
     let query = selector

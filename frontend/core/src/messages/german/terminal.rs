@@ -3,6 +3,22 @@
 use crate::messages::translation;
 
 translation! { German;
+    several_logs: SeveralLogs {
+        title = "Logs mehrerer Cluster";
+        action = "Logs anzeigen";
+        no_selection = "Keine Pods ausgewählt";
+        no_selection_advice = "Cluster und Labels eingeben, oder in einer Liste Pods oder Workloads auswählen und „Logs anzeigen“ drücken.";
+        clusters = "Cluster";
+        clusters_help = "Namen von Clustern, durch Kommas getrennt.";
+        selector = "Label-Selektor";
+        selector_help = "Zum Beispiel app=web,tier!=test. Neue Pods kommen zum Log hinzu.";
+        show = "Logs anzeigen";
+        target_without_pods = "keine Pods gefunden.";
+        too_many(limit: usize) = format!("Die ausgewählten Pods haben mehr als {limit} Container. Das Log zeigt {limit} Container: weniger Pods oder einen Container wählen.");
+        too_many_selected(limit: usize) = format!("Für ein Log höchstens {limit} Objekte auswählen.");
+        failed(count: usize) = format!("und {count} weitere");
+    }
+
     terminal: Terminal {
         terminals = "Terminals";
         terminal = "Terminal";

@@ -2,10 +2,14 @@
 
 use drover_rows::protocol::MAX_WINDOW;
 use drover_ui_core::action::ObjectKey;
+use drover_ui_core::kind::Kind;
+use drover_ui_core::log::{LogSelection, MAX_STREAMS};
 use drover_ui_core::messages::t;
+use drover_ui_core::object::runs_pods;
 use drover_ui_core::quantity::count;
 use drover_ui_core::selection::{MAX_SELECTED, Selection};
 use drover_ui_kit::button::{Button, Weight};
+use drover_ui_kit::icon::Icon;
 use leptos::prelude::*;
 
 use super::object_table::Listed;
@@ -13,6 +17,7 @@ use super::view::View;
 use crate::rows::{LiveList, RowConnection};
 use crate::screens::bulk::{BulkButtons, BulkRequest};
 use crate::screens::list::ChosenBar;
+use crate::unsaved::UnsavedGuard;
 
 /// Shows the number of selected objects and the actions.
 #[component]
@@ -46,12 +51,31 @@ pub(super) fn Selected(
     view! {
         <ChosenBar selection=selection in_sight=selected>
             <BulkButtons kind=kind selection=selection chosen=chosen/>
+            {runs_pods(kind).then(|| view! { <LogsButton kind=kind selection=selection/> })}
             {all}
             {move || is_selecting.get().then(|| view! {
                 <SelectAll listed=listed live=live view=view selection=selection is_selecting=is_selecting/>
             })}
         </ChosenBar>
     }
+}
+
+/// Shows the button that opens the log of the selected objects.
+#[component]
+fn LogsButton(kind: Kind, selection: RwSignal<Selection>) -> impl IntoView {
+    let guard = expect_context::<UnsavedGuard>();
+    let missing = Signal::derive(move || {
+        let is_large = selection.with(Selection::len) > MAX_STREAMS;
+        is_large.then(|| t().several_logs.too_many_selected(MAX_STREAMS))
+    });
+    let press = move |()| {
+        let keys = selection.with_untracked(|selection| {
+            let keys = selection.keys().filter_map(ObjectKey::parse);
+            keys.collect::<Vec<_>>()
+        });
+        guard.go(&LogSelection::Objects { kind, keys }.screen());
+    };
+    view! { <Button icon=Icon::Lines missing=missing on_press=press>{t().several_logs.action()}</Button> }
 }
 
 /// Requests the first objects that match the filters, and selects them.

@@ -4,10 +4,12 @@ mod bar;
 mod filter;
 mod log_view;
 mod reader;
+mod several;
 mod view;
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
+use drover_ui_core::log::MAX_STREAMS;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{Container, Object, PodLine, Related, Role, containers, related};
 use drover_ui_core::problem::Problem;
@@ -20,9 +22,10 @@ use super::related::{belonging, follow};
 use super::words::Refused;
 use crate::freshness::Freshness;
 use bar::Bar;
-use log_view::LogView;
+use log_view::{LogOrigin, LogView};
 use reader::Reader;
-use reader::many::MAX_STREAMS;
+use reader::many::{LogPod, SourceLabel};
+pub(crate) use several::SeveralLogs;
 use view::LogView;
 
 /// The pod whose log is shown.
@@ -44,7 +47,7 @@ pub(super) fn Logs(
     let screen = named
         .kind
         .object_screen(&named.cluster, named.namespace.as_deref(), &named.name);
-    let view = LogView::of_url(screen);
+    let view = LogView::of_url(screen, vec![("tab", "logs".to_owned())]);
     if named.kind == Kind::PODS {
         let pod = Pod {
             known: Memo::new(move |_| Some(object.get())),
@@ -191,10 +194,49 @@ fn AllPodsLog(
     pods: Memo<Option<Vec<Object>>>,
     view: LogView,
 ) -> impl IntoView {
-    let options = Memo::new(move |_| {
+    let of = workload.cluster.clone();
+    let pods = Memo::new(move |_| {
+        let pods = pods.get()?.into_iter();
+        let of = |pod| LogPod {
+            cluster: of.clone(),
+            pod,
+        };
+        Some(pods.map(of).collect::<Vec<_>>())
+    });
+    let options = container_options(pods);
+    let namespace = workload.namespace.clone().unwrap_or_default();
+    let cluster = workload.cluster.clone();
+    let request = Memo::new(move |_| Some(view.request_of_all(&cluster, &namespace)));
+    let reader = Reader::begin_many(request, pods, SourceLabel::Pod);
+    let count = move || {
+        pods.with(|pods| {
+            let pods = pods.iter().flatten();
+            pods.flat_map(|it| containers(&it.pod)).count()
+        })
+    };
+    let too_many = move || {
+        let many = count() > MAX_STREAMS && view.container.with(String::is_empty);
+        many.then(|| {
+            view! { <Banner mood=BannerKind::Warning>{t().log.too_many(MAX_STREAMS)}</Banner> }
+        })
+    };
+    let origin = StoredValue::new(LogOrigin::Workload(workload));
+    view! {
+        <div class="stack log-view">
+            <Bar view=view reader=reader options=options request=request/>
+            {too_many}
+            <LogView view=view reader=reader request=request origin=origin/>
+        </div>
+    }
+}
+
+/// Returns all containers of the pods as options.
+fn container_options(pods: Memo<Option<Vec<LogPod>>>) -> Memo<Vec<(String, String)>> {
+    Memo::new(move |_| {
         let mut options = vec![(String::new(), t().log.all_containers().to_owned())];
         pods.with(|pods| {
-            for container in pods.iter().flatten().flat_map(containers) {
+            let pods = pods.iter().flatten();
+            for container in pods.flat_map(|it| containers(&it.pod)) {
                 let option = option(&container);
                 if !options.contains(&option) {
                     options.push(option);
@@ -202,26 +244,7 @@ fn AllPodsLog(
             }
         });
         options
-    });
-    let namespace = workload.namespace.clone().unwrap_or_default();
-    let cluster = workload.cluster.clone();
-    let request = Memo::new(move |_| Some(view.request_of_all(&cluster, &namespace)));
-    let reader = Reader::begin_many(request, pods);
-    let count = move || pods.with(|pods| pods.iter().flatten().flat_map(containers).count());
-    let too_many = move || {
-        let many = count() > MAX_STREAMS && view.container.with(String::is_empty);
-        many.then(|| {
-            view! { <Banner mood=BannerKind::Warning>{t().log.too_many(MAX_STREAMS)}</Banner> }
-        })
-    };
-    let workload = StoredValue::new(Some(workload));
-    view! {
-        <div class="stack log-view">
-            <Bar view=view reader=reader options=options request=request/>
-            {too_many}
-            <LogView view=view reader=reader request=request workload=workload/>
-        </div>
-    }
+    })
 }
 
 /// Adds the selected pod to the options if the pod was deleted.

@@ -1,6 +1,6 @@
 //! The options and the state of a log.
 
-use drover_ui_core::kubectl::{self, KubectlObject};
+use drover_ui_core::kubectl;
 use drover_ui_core::log::{Log, LogRequest, MAX_LINES, MinLevel, SINCES, Since, TAILS};
 use drover_ui_core::messages::t;
 use drover_ui_core::quantity::count;
@@ -13,6 +13,7 @@ use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::filter::bad_filter;
+use super::log_view::LogOrigin;
 use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::clock::time_of_day;
@@ -51,6 +52,7 @@ pub(super) fn Bar(
             <CopyAndDownload view=view reader=reader request=request/>
         </div>
         <Trouble reader=reader/>
+        <FailureList failures=reader.failures.into()/>
     }
 }
 
@@ -86,6 +88,18 @@ fn CopyAndDownload(
     }
 }
 
+/// Shows errors with the names of their clusters, objects or containers.
+#[component]
+pub(super) fn FailureList(failures: Signal<Vec<String>>) -> impl IntoView {
+    move || {
+        let failures = failures.get();
+        (!failures.is_empty()).then(|| {
+            let rows = failures.into_iter().map(|words| view! { <li>{words}</li> });
+            view! { <Banner mood=BannerKind::Error><ul class="failures">{rows.collect_view()}</ul></Banner> }
+        })
+    }
+}
+
 /// Shows the reason why lines are missing from the log.
 #[component]
 fn Trouble(reader: Reader) -> impl IntoView {
@@ -111,15 +125,15 @@ pub(super) fn Foot(
     view: LogView,
     reader: Reader,
     request: Memo<Option<LogRequest>>,
-    /// The workload, for the log of all its pods.
-    workload: StoredValue<Option<KubectlObject>>,
+    origin: StoredValue<LogOrigin>,
 ) -> impl IntoView {
     let command = Signal::derive(move || {
         let times = view.times.get();
         let line = |request: &LogRequest| {
-            workload.with_value(|workload| match workload {
-                Some(workload) => kubectl::workload_logs(workload, request, times),
-                None => kubectl::logs(request, times),
+            origin.with_value(|origin| match origin {
+                LogOrigin::Container => kubectl::logs(request, times),
+                LogOrigin::Workload(workload) => kubectl::workload_logs(workload, request, times),
+                LogOrigin::Selection(selection) => selection.command(request, times),
             })
         };
         request

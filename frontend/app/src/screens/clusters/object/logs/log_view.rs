@@ -2,7 +2,7 @@
 
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::kubectl::KubectlObject;
-use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, Segment};
+use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, LogSelection, Segment};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::ProblemKind;
 use drover_ui_core::rows::{self, Layout, height, parts};
@@ -20,8 +20,40 @@ use crate::screens::object::words::Refused;
 
 /// The width in characters of a timestamp and a space, for example `2026-11-22T14:03:59.123Z`.
 const TIME_COLUMNS: usize = 25;
-/// The width in characters of the container in a log of many containers.
+/// The width in characters of the container in a log of many containers, as in the style sheet.
 const SOURCE_COLUMNS: usize = 25;
+/// The width in characters of the cluster and the container, as in the style sheet.
+const CLUSTER_COLUMNS: usize = 41;
+
+/// The origin of the lines of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum LogOrigin {
+    /// A container.
+    Container,
+    /// All pods of a workload.
+    Workload(KubectlObject),
+    /// The selected pods of several clusters.
+    Selection(LogSelection),
+}
+
+impl LogOrigin {
+    /// Returns the width in characters of the names before each line.
+    const fn columns(&self) -> usize {
+        match self {
+            Self::Container => 0,
+            Self::Workload(_) => SOURCE_COLUMNS,
+            Self::Selection(_) => CLUSTER_COLUMNS,
+        }
+    }
+
+    /// Returns the class of the rows.
+    const fn class(&self) -> &'static str {
+        match self {
+            Self::Selection(_) => "log-scroll several-clusters",
+            _ => "log-scroll",
+        }
+    }
+}
 
 /// Shows the lines and the search field.
 #[component]
@@ -29,12 +61,12 @@ pub(super) fn LogView(
     view: LogView,
     reader: Reader,
     request: Memo<Option<LogRequest>>,
-    #[prop(default = StoredValue::new(None))] workload: StoredValue<Option<KubectlObject>>,
+    #[prop(default = StoredValue::new(LogOrigin::Container))] origin: StoredValue<LogOrigin>,
 ) -> impl IntoView {
     let scroll = Scroll::default();
     let log = reader.log;
     filter::apply(view, reader);
-    let source = workload.with_value(|workload| workload.as_ref().map_or(0, |_| SOURCE_COLUMNS));
+    let (source, class) = origin.with_value(|origin| (origin.columns(), origin.class()));
     let pages = Pages::of(log, view, scroll, source);
     Effect::new(move || {
         // Another request starts at the end of the log.
@@ -52,14 +84,14 @@ pub(super) fn LogView(
     });
     view! {
         <div class="log-view-bar"><Finding pages=pages view=view scroll=scroll/></div>
-        <div class="log-scroll">
+        <div class=class>
             {move || match target.get() {
                 None => view! { <Lines pages=pages scroll=scroll view=view/> }.into_any(),
                 Some(reading) => view! { <Empty reading=reading/> }.into_any(),
             }}
             <Resume scroll=scroll log=log/>
         </div>
-        <Foot view=view reader=reader request=request workload=workload/>
+        <Foot view=view reader=reader request=request origin=origin/>
     }
 }
 

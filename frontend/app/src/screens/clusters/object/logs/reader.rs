@@ -62,9 +62,20 @@ pub(super) struct Reader {
     /// The lines of the log.
     pub(super) log: RwSignal<Log>,
     pub(super) reading: RwSignal<ReaderState>,
+    /// The errors of the containers, in a log of many containers.
+    pub(super) failures: RwSignal<Vec<String>>,
 }
 
 impl Reader {
+    /// Creates the reader of an empty log.
+    fn new() -> Self {
+        Self {
+            log: RwSignal::new(Log::default()),
+            reading: RwSignal::new(ReaderState::Opening),
+            failures: RwSignal::new(Vec::new()),
+        }
+    }
+
     /// Reads the requested log until cleanup. A change of the request or of the pod's UID starts a
     /// new log.
     pub(super) fn begin(
@@ -72,10 +83,7 @@ impl Reader {
         uid: Memo<Option<String>>,
         pod: Pod,
     ) -> Self {
-        let reader = Self {
-            log: RwSignal::new(Log::default()),
-            reading: RwSignal::new(ReaderState::Opening),
-        };
+        let reader = Self::new();
         let session = expect_context::<Session>();
         let running = StoredValue::new(None::<AbortHandle>);
         let end = move || {

@@ -34,8 +34,9 @@ pub(super) struct LogView {
 }
 
 impl LogView {
-    /// Reads the options from the URL, and updates the URL.
-    pub(super) fn of_url(screen: String) -> Self {
+    /// Reads the options from the URL of a screen, and updates the URL. `selection` contains the
+    /// parameters that select the screen's log.
+    pub(super) fn of_url(screen: String, selection: Vec<(&'static str, String)>) -> Self {
         let query = use_query_map();
         let options = LogOptions::of_query(|name| query.with_untracked(|query| query.get(name)));
         let view = Self {
@@ -51,7 +52,11 @@ impl LogView {
             level: RwSignal::new(options.level),
             filter: RwSignal::new(options.filter),
         };
-        address::keep(move || address::path(&screen, &view.options().query()));
+        address::keep(move || {
+            let mut query = selection.clone();
+            query.extend(view.options().query());
+            address::path(&screen, &query)
+        });
         view
     }
 

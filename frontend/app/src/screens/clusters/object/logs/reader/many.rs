@@ -1,10 +1,12 @@
 //! Reads the logs of many containers into one log, ordered by time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use drover_ui_core::log::{Entry, Log, LogRequest, LogSource};
-use drover_ui_core::object::{Lifecycle, Object, containers, life};
+use drover_ui_core::log::{Entry, Log, LogRequest, LogSource, MAX_STREAMS};
+use drover_ui_core::messages::t;
+use drover_ui_core::object::{Container, Lifecycle, Object, containers, life};
 use futures::future::{AbortHandle, abortable};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -14,11 +16,63 @@ use crate::session::Session;
 
 /// Time for which received lines wait, so that the lines of all containers are ordered together.
 const BATCH: Duration = Duration::from_millis(250);
-/// The maximum number of containers that the page reads at the same time.
-pub(in super::super) const MAX_STREAMS: usize = 50;
+/// The maximum number of failed containers that the page names.
+const MAX_NAMED: usize = 5;
 
-/// A pod and a container.
-type Key = (String, String);
+/// A pod of a cluster.
+#[derive(Clone, PartialEq)]
+pub(in super::super) struct LogPod {
+    /// The name of the cluster.
+    pub(in super::super) cluster: String,
+    pub(in super::super) pod: Object,
+}
+
+/// The names that precede each line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum SourceLabel {
+    /// The pod and the container.
+    Pod,
+    /// The cluster, the pod and the container.
+    Cluster,
+    /// The cluster, the namespace, the pod and the container.
+    Namespace,
+}
+
+/// A container.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    cluster: String,
+    namespace: String,
+    pod: String,
+    container: String,
+}
+
+impl Key {
+    fn of(request: &LogRequest) -> Self {
+        Self {
+            cluster: request.cluster.clone(),
+            namespace: request.namespace.clone(),
+            pod: request.pod.clone(),
+            container: request.container.clone(),
+        }
+    }
+
+    fn source(&self, label: SourceLabel, number: usize) -> LogSource {
+        let Self {
+            cluster,
+            namespace,
+            pod,
+            container,
+        } = self;
+        match label {
+            SourceLabel::Pod => LogSource::of(pod, container, number),
+            SourceLabel::Cluster => LogSource::with_path(&[cluster, pod, container], number),
+            SourceLabel::Namespace => {
+                LogSource::with_path(&[cluster, namespace, pod, container], number)
+            }
+        }
+    }
+}
 
 /// The received lines that the log does not contain yet.
 #[derive(Clone, Default)]
@@ -52,6 +106,7 @@ impl Batch {
 /// A stream that is being read.
 struct Running {
     handle: AbortHandle,
+    label: Arc<str>,
     reading: ArcRwSignal<ReaderState>,
 }
 
@@ -88,6 +143,26 @@ impl Streams {
         let worst = states.into_iter().min_by_key(rank);
         worst.unwrap_or(ReaderState::Opening)
     }
+
+    /// Returns the errors of the streams with the names of their containers.
+    fn failures(self) -> Vec<String> {
+        self.changed.track();
+        let failure = |stream: &Running| match stream.reading.get() {
+            ReaderState::Cut { problem, .. } | ReaderState::Refused(problem) => {
+                Some(t().log.of_source(&stream.label, &problem.message))
+            }
+            _ => None,
+        };
+        let mut failures: Vec<_> = self
+            .running
+            .with_value(|all| all.values().filter_map(failure).collect());
+        let more = failures.len().saturating_sub(MAX_NAMED);
+        if more > 0 {
+            failures.truncate(MAX_NAMED);
+            failures.push(t().several_logs.failed(more));
+        }
+        failures
+    }
 }
 
 impl Reader {
@@ -95,12 +170,10 @@ impl Reader {
     /// pod. A change of the request starts a new log.
     pub(in super::super) fn begin_many(
         request: Memo<Option<LogRequest>>,
-        pods: Memo<Option<Vec<Object>>>,
+        pods: Memo<Option<Vec<LogPod>>>,
+        label: SourceLabel,
     ) -> Self {
-        let reader = Self {
-            log: RwSignal::new(Log::default()),
-            reading: RwSignal::new(ReaderState::Opening),
-        };
+        let reader = Self::new();
         let session = expect_context::<Session>();
         let streams = Streams {
             running: StoredValue::new(BTreeMap::new()),
@@ -118,13 +191,15 @@ impl Reader {
                 asked.set_value(request.clone());
             }
             let Some(request) = request else { return };
-            for (pod, container) in wanted {
+            for key in wanted {
                 let request = LogRequest {
-                    pod,
-                    container,
+                    cluster: key.cluster,
+                    namespace: key.namespace,
+                    pod: key.pod,
+                    container: key.container,
                     ..request.clone()
                 };
-                reader.start(streams, batch.get_value(), request, pods, session);
+                reader.start(streams, batch.get_value(), (request, label), pods, session);
             }
             streams.changed.set(());
         });
@@ -132,6 +207,10 @@ impl Reader {
             let state = streams.state();
             if reader.reading.with_untracked(|it| *it != state) {
                 reader.reading.set(state);
+            }
+            let failures = streams.failures();
+            if reader.failures.with_untracked(|it| *it != failures) {
+                reader.failures.set(failures);
             }
         });
         on_cleanup(move || streams.end_all());
@@ -143,11 +222,11 @@ impl Reader {
         self,
         streams: Streams,
         batch: Batch,
-        request: LogRequest,
-        pods: Memo<Option<Vec<Object>>>,
+        (request, label): (LogRequest, SourceLabel),
+        pods: Memo<Option<Vec<LogPod>>>,
         session: Session,
     ) {
-        let key = (request.pod.clone(), request.container.clone());
+        let key = Key::of(&request);
         if streams
             .running
             .with_value(|all| all.contains_key(&key) || all.len() >= MAX_STREAMS)
@@ -156,18 +235,25 @@ impl Reader {
         }
         let reading = ArcRwSignal::new(ReaderState::Opening);
         let number = streams.running.with_value(BTreeMap::len);
+        let source = key.source(label, number);
+        let label = Arc::clone(&source.label);
         let stream = ContainerStream {
             reader: self,
             reading: ReadingState::Own(reading.clone()),
-            source: Some(LogSource::of(&request.pod, &request.container, number)),
+            source: Some(source),
             batch: Some(batch),
         };
-        let (pod, container) = key.clone();
-        let life = move || life_in(pods, &pod, &container);
+        let of = key.clone();
+        let life = move || life_in(pods, &of);
         let (task, handle) = abortable(stream.read(request, life, session));
+        let running = Running {
+            handle,
+            label,
+            reading,
+        };
         streams
             .running
-            .update_value(|all| drop(all.insert(key, Running { handle, reading })));
+            .update_value(|all| drop(all.insert(key, running)));
         spawn_local(async move {
             // The task ends by abort when the user leaves the screen.
             let _ = task.await;
@@ -176,23 +262,31 @@ impl Reader {
 }
 
 /// Returns the containers whose logs the request needs.
-fn wanted(request: Option<&LogRequest>, pods: Option<&[Object]>) -> BTreeSet<Key> {
+fn wanted(request: Option<&LogRequest>, pods: Option<&[LogPod]>) -> BTreeSet<Key> {
     let chosen = request.map(|request| request.container.as_str());
     let pods = pods.unwrap_or_default().iter();
-    pods.flat_map(|pod| {
-        let containers = containers(pod).into_iter();
-        let names = containers.map(|container| container.name);
-        names.map(|name| (pod.name().to_owned(), name))
+    pods.flat_map(|LogPod { cluster, pod }| {
+        let key = |container: Container| Key {
+            cluster: cluster.clone(),
+            namespace: pod.namespace().unwrap_or_default().to_owned(),
+            pod: pod.name().to_owned(),
+            container: container.name,
+        };
+        containers(pod).into_iter().map(key)
     })
-    .filter(|(_, name)| chosen.is_some_and(|chosen| chosen.is_empty() || chosen == name))
+    .filter(|key| chosen.is_some_and(|chosen| chosen.is_empty() || chosen == key.container))
     .collect()
 }
 
 /// Returns the state of a container. Returns `None` if the pod was deleted.
-fn life_in(pods: Memo<Option<Vec<Object>>>, pod: &str, container: &str) -> Option<Lifecycle> {
+fn life_in(pods: Memo<Option<Vec<LogPod>>>, key: &Key) -> Option<Lifecycle> {
     pods.with_untracked(|pods| {
         let mut pods = pods.iter().flatten();
-        let found = pods.find(|it| it.name() == pod)?;
-        Some(life(found, container))
+        let found = pods.find(|LogPod { cluster, pod }| {
+            *cluster == key.cluster
+                && pod.name() == key.pod
+                && pod.namespace().unwrap_or_default() == key.namespace
+        })?;
+        Some(life(&found.pod, &key.container))
     })
 }
