@@ -7,10 +7,13 @@ use axum::body::Body;
 use axum::response::Response;
 use drover_tunnel::tunnel::Traffic;
 use drover_tunnel::upgrade::{SpliceEnd, token};
-use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
+use http::header::{
+    CONNECTION, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE,
+};
 use http::{Method, StatusCode, request};
 use hyper::ext::Protocol;
 use hyper::upgrade::OnUpgrade;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
 use crate::open::in_flight::InFlightRequest;
 
@@ -26,7 +29,8 @@ pub struct UpgradeRequest {
 
 impl UpgradeRequest {
     /// Removes the upgrade headers from a request and returns the upgrade, if any. Converts an RFC
-    /// 8441 request to the equivalent `GET`.
+    /// 8441 request to the equivalent `GET`. A WebSocket over HTTP/2 has no key, but HTTP/1.1
+    /// requires a key, so the function adds a key.
     pub fn take(head: &mut request::Parts) -> Option<Self> {
         if head.method == Method::CONNECT {
             let protocol = head.extensions.remove::<Protocol>()?;
@@ -36,6 +40,11 @@ impl UpgradeRequest {
                 extended_connect: true,
             };
             head.method = Method::GET;
+            if upgrade.protocol == "websocket"
+                && let Ok(key) = HeaderValue::from_str(&generate_key())
+            {
+                head.headers.insert(SEC_WEBSOCKET_KEY, key);
+            }
             return Some(upgrade);
         }
         Some(Self {
@@ -56,6 +65,8 @@ impl UpgradeRequest {
     pub fn accept_response(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {
+            // The client sent no key (RFC 8441 §5.1).
+            headers.remove(SEC_WEBSOCKET_ACCEPT);
             StatusCode::OK
         } else {
             self.set_headers(&mut headers);
@@ -96,4 +107,50 @@ pub(super) fn copy_both_ways(
             SpliceEnd::Cancelled | SpliceEnd::HalfClosedSilence => {}
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn websocket(method: Method) -> request::Parts {
+        let mut request = Request::new(());
+        *request.method_mut() = method.clone();
+        let upgrade = hyper::upgrade::on(&mut request);
+        request.extensions_mut().insert(upgrade);
+        if method == Method::CONNECT {
+            let protocol = Protocol::from_static("websocket");
+            request.extensions_mut().insert(protocol);
+        } else {
+            let headers = request.headers_mut();
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+            headers.insert(SEC_WEBSOCKET_KEY, HeaderValue::from_static("client"));
+        }
+        request.into_parts().0
+    }
+
+    #[test]
+    fn websocket_over_http2_is_forwarded_with_a_key_and_accepted_without_a_key() {
+        let answer = || {
+            let mut headers = HeaderMap::new();
+            headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::from_static("accept"));
+            headers
+        };
+        let mut head = websocket(Method::CONNECT);
+        let upgrade = UpgradeRequest::take(&mut head).unwrap();
+        assert_eq!(head.method, Method::GET);
+        assert_eq!(head.headers[SEC_WEBSOCKET_KEY].len(), 24);
+        let accepted = upgrade.accept_response(answer());
+        assert_eq!(accepted.status(), StatusCode::OK);
+        assert!(accepted.headers().is_empty());
+        let mut head = websocket(Method::GET);
+        let upgrade = UpgradeRequest::take(&mut head).unwrap();
+        assert_eq!(head.headers[SEC_WEBSOCKET_KEY], "client");
+        let accepted = upgrade.accept_response(answer());
+        assert_eq!(accepted.status(), StatusCode::SWITCHING_PROTOCOLS);
+        assert_eq!(accepted.headers()[SEC_WEBSOCKET_ACCEPT], "accept");
+    }
 }
