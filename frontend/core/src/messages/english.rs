@@ -2143,6 +2143,7 @@ catalogue! {
         unreadable(name: &str) = format!("The browser cannot read the file {name}. Select the file again.");
         not_saved = "The browser cannot save the file. Free some space, and try again.";
         failed(message: &str) = format!("The transfer failed: {message}");
+        incomplete_upload = "The container did not receive all bytes of the file. Try again.";
     }
 
     /// Actions on Kubernetes objects.

@@ -41,6 +41,7 @@ translation! { German;
         too_large(limit: &str) = format!("Die Datei oder das Archiv ist größer als {limit}. kubectl cp verwenden.");
         not_opened = "Die Verbindung zum Container kann nicht geöffnet werden. Prüfen, ob der Container läuft, und ob der Cluster Kubernetes 1.30 oder neuer hat.";
         lost = "Die Verbindung wurde vor dem Ende der Übertragung unterbrochen. Erneut versuchen.";
+        incomplete_upload = "Der Container hat nicht alle Bytes der Datei empfangen. Erneut versuchen.";
         unreadable(name: &str) = format!("Der Browser kann die Datei {name} nicht lesen. Die Datei erneut auswählen.");
         not_saved = "Der Browser kann die Datei nicht speichern. Speicherplatz freigeben und erneut versuchen.";
         failed(message: &str) = format!("Die Übertragung ist fehlgeschlagen: {message}");

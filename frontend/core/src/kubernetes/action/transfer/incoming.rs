@@ -39,6 +39,8 @@ pub enum TransferProblem {
     NotOpened,
     /// The connection ended before the transfer.
     Lost,
+    /// The program wrote a different number of bytes than the file has.
+    Incomplete,
     /// The browser cannot read the file of the user.
     UnreadableFile(String),
     /// The browser cannot save the file.
@@ -68,6 +70,7 @@ impl TransferProblem {
             }
             Self::NotOpened => t().transfer.not_opened(),
             Self::Lost => t().transfer.lost(),
+            Self::Incomplete => t().transfer.incomplete_upload(),
             Self::UnreadableFile(name) => return t().transfer.unreadable(name),
             Self::NotSaved => t().transfer.not_saved(),
             Self::Other(message) => return t().transfer.failed(message),
@@ -100,6 +103,8 @@ pub struct Incoming {
     program: &'static str,
     received: u64,
     errors: Vec<u8>,
+    /// The size of the uploaded file.
+    expected: Option<u64>,
 }
 
 impl Incoming {
@@ -109,6 +114,15 @@ impl Incoming {
             program,
             received: 0,
             errors: Vec::new(),
+            expected: None,
+        }
+    }
+
+    /// Creates the state of an upload of a file with this size.
+    pub fn of_upload(program: &'static str, size: u64) -> Self {
+        Self {
+            expected: Some(size),
+            ..Self::new(program)
         }
     }
 
@@ -143,8 +157,11 @@ impl Incoming {
     /// Returns the result from the `metav1.Status` of the status channel.
     fn result(&self, status: &[u8]) -> Result<(), TransferProblem> {
         let status: Value = serde_json::from_slice(status).unwrap_or_default();
+        let errors = String::from_utf8_lossy(&self.errors);
         if status["status"] == "Success" {
-            return Ok(());
+            let written = self.expected.zip(written(&errors));
+            let is_complete = written.is_none_or(|(expected, written)| expected == written);
+            return is_complete.then_some(()).ok_or(TransferProblem::Incomplete);
         }
         let causes = status["details"]["causes"].as_array();
         let code = causes.into_iter().flatten().find_map(|cause| {
@@ -155,7 +172,6 @@ impl Incoming {
                 .ok()
                 .filter(|_| is_code)
         });
-        let errors = String::from_utf8_lossy(&self.errors);
         let message = status["message"].as_str().unwrap_or_default();
         match code {
             // GNU tar: the archive contains a file that a program changed during the download.
@@ -180,6 +196,16 @@ impl Incoming {
             other(message)
         }
     }
+}
+
+/// Returns the number of bytes that `dd` reports: `3145745 bytes (3.0MB) copied, …`. POSIX does not
+/// require the line.
+fn written(errors: &str) -> Option<u64> {
+    errors.lines().find_map(|line| {
+        let (number, rest) = line.split_once(' ')?;
+        let is_count = rest.starts_with("byte");
+        number.parse().ok().filter(|_| is_count)
+    })
 }
 
 fn has_only_changed_files(errors: &str) -> bool {
@@ -282,6 +308,22 @@ mod tests {
         assert_eq!(ended("tar", &denied, &exit("2")), problem);
         assert_eq!(ended("tar", &denied, &exit("1")), problem);
         assert!(ended("tar", "", &exit("1")).is_err());
+    }
+
+    #[test]
+    fn upload_with_missing_bytes_is_an_error() {
+        let ended = |errors: &str| {
+            let mut upload = Incoming::of_upload("dd", 70_000);
+            assert_eq!(upload.read(STDERR, errors.as_bytes()), None);
+            upload.read(STATUS, br#"{"status": "Success"}"#).unwrap()
+        };
+        let records = "1+1 records in\n1+1 records out\n";
+        assert_eq!(ended(records), Ok(()));
+        let gnu = "70000 bytes (70 kB, 68 KiB) copied, 0.1 s, 1 MB/s\n";
+        assert_eq!(ended(&format!("{records}{gnu}")), Ok(()));
+        let part = "32768 bytes (32.0KB) copied, 0.1 seconds, 1.0MB/s\n";
+        let incomplete = Err(TransferProblem::Incomplete);
+        assert_eq!(ended(&format!("{records}{part}")), incomplete);
     }
 
     #[test]

@@ -23,8 +23,9 @@ use crate::exec::{ExecInput, ExecSocket};
 use crate::screens::form::Refusal;
 use crate::session::Session;
 
-/// The number of bytes in one message.
-const PART_BYTES: u64 = 64 * 1024;
+/// The number of bytes in one message. Chromium splits messages above 64 KiB into frames, and the
+/// API server reads each frame as a message with its own channel.
+const PART_BYTES: u64 = 32 * 1024;
 
 /// The progress of the current file.
 #[derive(Clone, PartialEq)]
@@ -198,7 +199,10 @@ async fn upload(
     let mut socket = ExecSocket::open(&path, &UPLOAD_PROTOCOLS).await?;
     let input = socket.input();
     let sending = Box::pin(send(&input, file, progress));
-    let ended = Box::pin(result(&mut socket, Incoming::new(program)));
+    let ended = Box::pin(result(
+        &mut socket,
+        Incoming::of_upload(program, size(file)),
+    ));
     match select(sending, ended).await {
         // The command can fail before it has read the complete file.
         Either::Right((result, _)) => result,
