@@ -51,7 +51,7 @@ test("all actions are usable with the keyboard, and the focus is visible", async
   await page.keyboard.press("Control+k");
   await expect(page.getByRole("combobox", { name: /Search for a cluster/ })).toBeFocused();
   await page.keyboard.type("demo-small");
-  await expect(page.getByRole("option", { name: "demo-small" })).toHaveAttribute("aria-selected", "true");
+  await expect(page.getByRole("option", { name: "demo-small page", exact: true })).toHaveAttribute("aria-selected", "true");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/clusters\/demo-small$/);
   // The screen has the focus, so that a screen reader announces it.

@@ -226,6 +226,13 @@ export const SCREENS: readonly Screen[] = [
     stable: false,
     ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor(),
   },
+  { name: "logs-of-several-clusters", path: "/logs", ready: heading("No pods selected") },
+  {
+    name: "log-of-several-clusters",
+    path: "/logs?clusters=demo-small,demo-large&namespace=shop&selector=app.kubernetes.io/name%3Dstore",
+    stable: false,
+    ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor(),
+  },
   {
     name: "object-not-found",
     path: "/clusters/demo-small/pods/shop/nothing-like-this",

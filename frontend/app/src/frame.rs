@@ -27,7 +27,7 @@ use crate::keys::{KeysDialog, KeysHelp};
 use crate::live::Clusters;
 use crate::namespace::ChosenNamespace;
 use crate::pages::{Page, navigation};
-use crate::palette::{Palette, PaletteOpen};
+use crate::palette::{PageActions, Palette, PaletteOpen};
 use crate::rows::RowConnection;
 use crate::saved_views::SavedViews;
 use crate::served_kinds::ServedKinds;
@@ -50,6 +50,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     Pending::provide();
     Terminals::provide();
     let (guard, palette) = (UnsavedGuard::within_router(), PaletteOpen::provide());
+    PageActions::provide();
     let everywhere = RwSignal::new(false);
     KeysHelp::provide();
     scrolled::keep();

@@ -1,6 +1,7 @@
 //! The command palette (Ctrl or ⌘ with K): fuzzy search over pages and commands.
 
 mod objects;
+mod page_actions;
 
 use drover_api::rest::ViewView;
 use drover_ui_core::kind::Kind;
@@ -24,8 +25,9 @@ use crate::saved_views::SavedViews;
 use crate::session::preferences::PreferenceSync;
 use crate::session::{Session, sign_out};
 use crate::unsaved::UnsavedGuard;
-use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
+use drover_ui_core::cluster::{is_connected, members_screen, screen as cluster_screen};
 use objects::FoundObjects;
+pub(crate) use page_actions::{PageAction, PageActions};
 
 /// The maximum number of entries in the result list.
 const MAX_SHOWN: usize = 50;
@@ -263,18 +265,31 @@ fn commands() -> Memo<Vec<Command>> {
     views.refresh();
     let names = Memo::new(move |_| {
         let clusters = clusters.items().unwrap_or_default();
-        clusters
-            .iter()
-            .map(|it| it.name.clone())
-            .collect::<Vec<_>>()
+        let known = clusters.iter().map(|it| KnownCluster {
+            name: it.name.clone(),
+            is_connected: is_connected(it),
+        });
+        known.collect::<Vec<_>>()
     });
+    let actions = expect_context::<PageActions>();
     Memo::new_with_compare(
-        move |_| commands_of(&names.get(), &views.all()),
+        move |_| {
+            let mut all = actions.commands();
+            all.extend(commands_of(&names.get(), &views.all()));
+            all
+        },
         |_, _| true,
     )
 }
 
-fn commands_of(clusters: &[String], views: &[ViewView]) -> Vec<Command> {
+/// A cluster of the palette.
+#[derive(Clone, PartialEq)]
+struct KnownCluster {
+    name: String,
+    is_connected: bool,
+}
+
+fn commands_of(clusters: &[KnownCluster], views: &[ViewView]) -> Vec<Command> {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (themes, guard) = (
         expect_context::<ThemeChoice>(),
@@ -335,10 +350,11 @@ fn places() -> Vec<Command> {
 }
 
 /// Returns the entries for the screens of the current cluster and for all clusters.
-fn of_clusters(clusters: &[String]) -> Vec<Command> {
+fn of_clusters(clusters: &[KnownCluster]) -> Vec<Command> {
     let here = window().location().pathname().unwrap_or_default();
-    let in_sight = clusters
-        .iter()
+    let names = clusters.iter().map(|cluster| &cluster.name);
+    let in_sight = names
+        .clone()
         .filter(|name| is_within(&here, &cluster_screen(name)));
     let screens = in_sight.flat_map(|cluster| {
         let kinds = Kind::all().map(move |kind| {
@@ -348,10 +364,11 @@ fn of_clusters(clusters: &[String]) -> Vec<Command> {
         let members = t().palette.of_cluster(cluster, t().palette.members());
         kinds.chain([go(Icon::Users, &members, members_screen(cluster))])
     });
-    let all = clusters
-        .iter()
-        .map(|name| go(Icon::Clusters, name, cluster_screen(name)));
-    screens.chain(all).collect()
+    let all = names.map(|name| go(Icon::Clusters, name, cluster_screen(name)));
+    let actions = expect_context::<PageActions>();
+    let connected = clusters.iter().filter(|cluster| cluster.is_connected);
+    let create = connected.map(|cluster| actions.create(&cluster.name));
+    screens.chain(all).chain(create).collect()
 }
 
 /// Reports whether `path` is equal to `place` or is below `place`.

@@ -4,8 +4,9 @@ use drover_rows::Row;
 use drover_rows::protocol::ViewSpec;
 use drover_rows::search;
 use drover_ui_core::kind::Kind;
-use drover_ui_core::list::KnownList;
-use drover_ui_core::list::searched::{SkippedCluster, searched_clusters, skipped_clusters};
+use drover_ui_core::list::searched::{
+    SearchGaps, SkippedCluster, searched_clusters, skipped_clusters,
+};
 use drover_ui_core::messages::t;
 use drover_ui_core::url::with_query;
 use drover_ui_kit::icon::Icon;
@@ -63,9 +64,19 @@ pub(super) fn objects(typed: RwSignal<String>) -> FoundObjects {
         }
         let items = clusters.items().unwrap_or_default();
         let lists = lists.get();
-        let namespaced = lists.iter().filter(|(kind, _)| kind.namespaced);
-        let problems = namespaced.flat_map(|(_, list)| list.known.with(KnownList::problems));
-        skipped_clusters(&items, MAX_CLUSTERS, problems)
+        let mut gaps = SearchGaps::default();
+        for (kind, list) in lists {
+            list.known.with(|known| {
+                if kind.namespaced {
+                    gaps.add_failed(known);
+                }
+                gaps.add_truncated(known);
+            });
+            if let Some(problem) = list.refused.get() {
+                gaps.add_refused(problem);
+            }
+        }
+        skipped_clusters(&items, MAX_CLUSTERS, &gaps)
     });
     FoundObjects { entries, skipped }
 }

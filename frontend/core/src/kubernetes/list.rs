@@ -149,6 +149,12 @@ impl KnownList {
         self.sources.iter().filter_map(problem).collect()
     }
 
+    /// Returns the names of the clusters whose rows the server dropped above its limits.
+    pub fn truncated_clusters(&self) -> impl Iterator<Item = &str> {
+        let truncated = self.sources.iter().filter(|source| source.truncated);
+        truncated.map(|source| source.cluster.as_str())
+    }
+
     /// Reports whether the server dropped rows above its limits.
     pub fn is_truncated(&self) -> bool {
         self.sources.iter().any(|source| source.truncated)

@@ -182,6 +182,7 @@ catalogue! {
         skipped(count: usize) = format!("{} not completely searched", counted(count, "cluster is", "clusters are"));
         not_connected = "The cluster is not connected.";
         above_limit(most: usize) = format!("The palette searches at most {most} clusters. Use the lists of all clusters, or drover search.");
+        truncated = "The cluster has more objects than the server searches. Use the lists of the cluster.";
         theme(name: &str) = format!("Theme: {name}", name = name.to_lowercase());
         language(name: &str) = format!("Language: {name}");
         kind_command = "command";

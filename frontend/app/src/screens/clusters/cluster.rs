@@ -24,6 +24,7 @@ use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
 use crate::command::CliCommand;
+use crate::palette::PageActions;
 use crate::screens::head::ActionsMenu;
 use crate::screens::labels::OneLabels;
 use actions::{DeleteCluster, Kubeconfig, RotateKeys};
@@ -104,6 +105,7 @@ fn Actions() -> impl IntoView {
         ..
     } = expect_context();
     let dialogs = Dialogs::new();
+    expect_context::<PageActions>().create_in(name, dialogs.create);
     let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));
     let waits = Memo::new(move |_| state.with(|state| state.health == Health::Waiting));
     let main = move || {

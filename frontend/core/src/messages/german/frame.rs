@@ -181,6 +181,7 @@ translation! { German;
         };
         not_connected = "Der Cluster ist nicht verbunden.";
         above_limit(most: usize) = format!("Die Palette durchsucht höchstens {most} Cluster. Die Listen aller Cluster oder drover search verwenden.");
+        truncated = "Der Cluster hat mehr Objekte, als der Server durchsucht. Die Listen des Clusters verwenden.";
         theme(name: &str) = format!("Design: {name}");
         language(name: &str) = format!("Sprache: {name}");
         kind_command = "Befehl";

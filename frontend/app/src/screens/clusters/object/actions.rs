@@ -15,12 +15,14 @@ mod transfer;
 
 use drover_ui_core::action::{Access, Action, available, main_action};
 use drover_ui_core::kubectl::KubectlObject;
+use drover_ui_core::messages::t;
 use drover_ui_core::object::Object;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::menu::Item;
 use leptos::prelude::*;
 
+use crate::palette::{PageAction, PageActions};
 use crate::screens::access::path;
 use crate::screens::head::ActionsMenu;
 use confirm::{ConfirmForm, TriggerForm};
@@ -58,11 +60,35 @@ pub(super) fn ObjectActions(
     let chosen = RwSignal::new(None::<Action>);
     let target = ActionTarget { named, object };
     let offers = Memo::new(move |_| permissions.offers(&actions.get()));
+    expect_context::<PageActions>().offer(move || {
+        let offers = offers.get().unwrap_or_default().into_iter();
+        let permitted = offers.filter(|(_, missing)| missing.is_none());
+        permitted
+            .map(|(action, _)| palette_action(action, named, chosen))
+            .collect()
+    });
     view! {
         <span class="object-actions row">
             {move || offers.get().map(|offers| view! { <Offers target=target offers=offers chosen=chosen/> })}
         </span>
         {move || chosen.get().map(|action| view! { <OneAction action=action target=target/> })}
+    }
+}
+
+/// Returns the entry of the palette that opens the dialog of an action.
+fn palette_action(
+    action: Action,
+    named: StoredValue<KubectlObject>,
+    chosen: RwSignal<Option<Action>>,
+) -> PageAction {
+    let title = named.with_value(|named| {
+        let verb = action.words().trim_end_matches('…');
+        t().actions.title(verb, named.kind.name, &named.name)
+    });
+    PageAction {
+        icon: icon(action),
+        title: format!("{title}…"),
+        run: Callback::new(move |()| chosen.set(Some(action))),
     }
 }
 

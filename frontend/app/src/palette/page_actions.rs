@@ -1,0 +1,85 @@
+//! The actions of the page that the palette also shows.
+
+use drover_ui_core::messages::t;
+use drover_ui_kit::icon::Icon;
+use leptos::prelude::*;
+
+use super::Command;
+use crate::unsaved::UnsavedGuard;
+use drover_ui_core::cluster::screen as cluster_screen;
+
+/// An action on the object of the page.
+#[derive(Clone)]
+pub(crate) struct PageAction {
+    pub(crate) icon: Icon,
+    /// The action and the object.
+    pub(crate) title: String,
+    /// Opens the dialog of the action.
+    pub(crate) run: Callback<()>,
+}
+
+/// The actions of the page, as a context.
+#[derive(Clone, Copy)]
+pub(crate) struct PageActions {
+    actions: RwSignal<Vec<PageAction>>,
+    /// The cluster whose page opens the dialog that creates objects.
+    create: RwSignal<Option<String>>,
+}
+
+impl PageActions {
+    pub(crate) fn provide() {
+        provide_context(Self {
+            actions: RwSignal::new(Vec::new()),
+            create: RwSignal::new(None),
+        });
+    }
+
+    /// Shows actions in the palette until the reactive owner is cleaned up.
+    pub(crate) fn offer(self, actions: impl Fn() -> Vec<PageAction> + Send + Sync + 'static) {
+        Effect::new(move || self.actions.set(actions()));
+        // The frame can be disposed before the page.
+        on_cleanup(move || drop(self.actions.try_set(Vec::new())));
+    }
+
+    /// Opens the dialog that creates objects when the palette requests it for the cluster.
+    pub(crate) fn create_in(self, cluster: Memo<String>, open: RwSignal<bool>) {
+        Effect::new(move || {
+            let is_requested = self.create.with(|create| {
+                create
+                    .as_ref()
+                    .is_some_and(|name| cluster.with(|it| it == name))
+            });
+            if is_requested {
+                self.create.set(None);
+                open.set(true);
+            }
+        });
+    }
+
+    /// Returns the entries of the actions. Cancels a request whose page did not open.
+    pub(super) fn commands(self) -> Vec<Command> {
+        self.create.update_untracked(|create| *create = None);
+        let command = |PageAction { icon, title, run }| Command {
+            icon,
+            title,
+            kind: t().palette.kind_command().to_owned(),
+            run,
+        };
+        self.actions.get().into_iter().map(command).collect()
+    }
+
+    /// Returns the entry that creates objects in a cluster.
+    pub(super) fn create(self, cluster: &str) -> Command {
+        let guard = expect_context::<UnsavedGuard>();
+        let cluster = cluster.to_owned();
+        Command {
+            icon: Icon::Plus,
+            title: t().palette.of_cluster(&cluster, t().create.menu()),
+            kind: t().palette.kind_command().to_owned(),
+            run: Callback::new(move |()| {
+                self.create.set(Some(cluster.clone()));
+                guard.go(&cluster_screen(&cluster));
+            }),
+        }
+    }
+}
