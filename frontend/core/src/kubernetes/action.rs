@@ -26,7 +26,9 @@ pub use bulk::{
 };
 pub use change::{Cascade, Change};
 pub use eviction::{budgets_of, budgets_path};
-pub use pairs::{InvalidPair, Taint, labels_of_text, labels_text, taints_of_text, taints_text};
+pub use pairs::{
+    InvalidPair, Taint, labels_of_text, labels_text, pairs_of_text, taints_of_text, taints_text,
+};
 pub use problem::explain_problem;
 pub use request::ChangeRequest;
 pub use revision::{Revision, RevisionSource, revision_source, revisions, template_text};

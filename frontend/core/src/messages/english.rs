@@ -2357,6 +2357,7 @@ catalogue! {
         invalid_name = "Use at most 63 lowercase letters, digits and hyphens. Start and end with a letter or a digit.";
         invalid_image = "Enter an image, for example nginx:1.27";
         invalid_replicas = "Enter a number from 0 to 65535";
+        invalid_service_name = "A port needs a Service, whose name starts with a letter. Start the name with a letter.";
         invalid_port = "Enter a number from 1 to 65535";
         invalid_schedule = "Enter five fields, for example 0 3 * * *, or a name such as @daily";
         invalid_amount = "Enter an amount above 0, for example 100m or 128Mi";

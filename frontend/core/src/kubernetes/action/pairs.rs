@@ -1,6 +1,6 @@
 //! Labels and taints as text, one per line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -129,17 +129,23 @@ pub fn labels_text(object: &Object) -> String {
 
 /// Parses labels, one per line.
 pub fn labels_of_text(text: &str) -> Result<BTreeMap<String, String>, InvalidPair> {
+    Ok(pairs_of_text(text)?.into_iter().collect())
+}
+
+/// Parses `key=value` pairs with unique keys, one per line. The pairs are in the order of the lines.
+pub fn pairs_of_text(text: &str) -> Result<Vec<(String, String)>, InvalidPair> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut labels = BTreeMap::new();
+    let (mut pairs, mut keys) = (Vec::new(), BTreeSet::new());
     for line in lines {
         let pair = line.split_once('=').filter(|(key, _)| !key.is_empty());
         let (key, value) = pair.ok_or_else(|| InvalidPair(t().actions.invalid_label(line)))?;
         let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-        if labels.insert(key, value).is_some() {
+        if !keys.insert(key.clone()) {
             return Err(InvalidPair(t().actions.duplicate_line(line)));
         }
+        pairs.push((key, value));
     }
-    Ok(labels)
+    Ok(pairs)
 }
 
 /// Returns the keys of the labels that a change removes.

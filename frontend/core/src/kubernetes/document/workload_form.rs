@@ -7,7 +7,7 @@ mod tests;
 use drover_quantity::Quantity;
 use drover_rows::names::is_path_part;
 
-use crate::action::labels_of_text;
+use crate::action::pairs_of_text;
 use crate::messages::t;
 
 /// The kind of workload that the form writes.
@@ -145,7 +145,7 @@ impl FormField {
                 (!is_schedule).then(|| texts.invalid_schedule().to_owned())
             }
             Self::Command => None,
-            Self::Variables => labels_of_text(value)
+            Self::Variables => pairs_of_text(value)
                 .err()
                 .map(|error| error.words().to_owned()),
             Self::Cpu | Self::Memory => {
@@ -194,7 +194,23 @@ impl WorkloadForm {
         let fields = FormField::ALL.into_iter();
         let fields = fields.filter(|field| field.belongs_to(self.kind));
         fields
-            .filter_map(|field| Some((field, field.error(self.get(field))?)))
+            .filter_map(|field| Some((field, self.error(field)?)))
             .collect()
+    }
+
+    fn error(&self, field: FormField) -> Option<String> {
+        let value = self.get(field);
+        let error = field.error(value);
+        // The name is also the name of the Service, which is a DNS label of RFC 1035.
+        let starts_with_digit = value.starts_with(|letter: char| letter.is_ascii_digit());
+        if error.is_none() && field == FormField::Name && starts_with_digit && self.has_service() {
+            return Some(t().workload_form.invalid_service_name().to_owned());
+        }
+        error
+    }
+
+    /// Reports whether the manifests contain a Service.
+    fn has_service(&self) -> bool {
+        self.kind.has_port() && !self.get(FormField::Port).is_empty()
     }
 }

@@ -20,6 +20,7 @@ translation! { German;
         memory = "Speicher";
         memory_help = "Anforderung und Grenze, zum Beispiel 128Mi";
         invalid_name = "Höchstens 63 Kleinbuchstaben, Ziffern und Bindestriche verwenden. Am Anfang und am Ende einen Buchstaben oder eine Ziffer verwenden.";
+        invalid_service_name = "Ein Port benötigt einen Service, dessen Name mit einem Buchstaben beginnt. Den Namen mit einem Buchstaben beginnen.";
         invalid_image = "Ein Image eingeben, zum Beispiel nginx:1.27";
         invalid_replicas = "Eine Zahl von 0 bis 65535 eingeben";
         invalid_port = "Eine Zahl von 1 bis 65535 eingeben";

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{FormField, WorkloadForm, WorkloadKind};
-use crate::action::labels_of_text;
+use crate::action::pairs_of_text;
 
 /// The recommended label with the name of an application.
 const NAME_LABEL: &str = "app.kubernetes.io/name";
@@ -99,7 +99,7 @@ impl WorkloadForm {
             container["ports"] = json!([{"name": "main", "containerPort": port}]);
         }
         // The form has checked the variables.
-        let variables = labels_of_text(self.get(FormField::Variables)).unwrap_or_default();
+        let variables = pairs_of_text(self.get(FormField::Variables)).unwrap_or_default();
         if !variables.is_empty() {
             let variables = variables.into_iter();
             let variables = variables.map(|(name, value)| json!({"name": name, "value": value}));

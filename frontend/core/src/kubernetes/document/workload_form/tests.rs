@@ -90,6 +90,28 @@ fn each_kind_has_its_own_fields() {
 }
 
 #[test]
+fn environment_variables_keep_the_order_of_the_form() {
+    // A variable can use only variables before it: $(NAME).
+    let variables = [(FormField::Variables, "ZONE=a\nHOST=$(ZONE).example\nA=1")];
+    let objects = parsed(&form(WorkloadKind::Deployment, &variables));
+    let env = &objects[0]["spec"]["template"]["spec"]["containers"][0]["env"];
+    let names: Vec<_> = env.as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["ZONE", "HOST", "A"]);
+}
+
+#[test]
+fn name_of_a_service_starts_with_a_letter() {
+    let errors = |kind, port| {
+        let values = [(FormField::Name, "1web"), (FormField::Port, port)];
+        let errors = form(kind, &values).errors().into_iter();
+        errors.map(|(field, _)| field).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(WorkloadKind::Deployment, "80"), [FormField::Name]);
+    assert_eq!(errors(WorkloadKind::Deployment, ""), []);
+    assert_eq!(errors(WorkloadKind::Job, "80"), [], "a Job has no Service");
+}
+
+#[test]
 fn invalid_values_are_reported_at_their_fields() {
     let cases = [
         (FormField::Name, "Web"),
