@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use crate::messages::t;
-use crate::quantity::{bytes, cores};
+use crate::quantity::{bytes, cores_with_unit};
 
 /// The width of the drawing in units of the path.
 pub const WIDTH: f64 = 600.0;
@@ -51,7 +51,7 @@ impl ChartUnit {
     /// Formats a value.
     pub fn words(self, value: f64) -> String {
         match self {
-            Self::Cores => t().chart.cores(&cores(value)),
+            Self::Cores => cores_with_unit(value),
             Self::Bytes => bytes(value),
         }
     }
@@ -258,8 +258,8 @@ mod tests {
         let chart = chart.unwrap();
         assert_eq!(chart.line, "M0.0 93.3h0L300.0 0.0L600.0 46.7");
         let values: Vec<_> = chart.values.iter().map(|it| it.words.as_str()).collect();
-        assert_eq!(values, ["0 cores", "0.5 cores", "1 cores", "1.5 cores"]);
-        assert_eq!(chart.summary, "now 1 cores, highest 1.5 cores");
+        assert_eq!(values, ["0 cores", "0.5 cores", "1 core", "1.5 cores"]);
+        assert_eq!(chart.summary, "now 1 core, highest 1.5 cores");
         let nearest = [-1.0, 0.3, 0.9].map(|x| chart.nearest(x));
         assert_eq!(nearest, [Some(0), Some(1), Some(2)]);
         assert_eq!(chart.times.len(), 5);

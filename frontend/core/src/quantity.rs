@@ -14,6 +14,11 @@ pub fn cores(value: f64) -> String {
     rounded(value)
 }
 
+/// Formats cores with their unit: `1 core`, `3.5 cores`.
+pub fn cores_with_unit(value: f64) -> String {
+    t().chart.cores(&cores(value))
+}
+
 /// Formats bytes with the decimal separator of the language: `512 MiB`, `1.5 TiB`.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -68,6 +73,22 @@ mod tests {
         assert_eq!(cores(0.254), "0,25");
         assert_eq!(bytes(1.5 * 1_099_511_627_776.0), "1,5 TiB");
         assert_eq!(count(1_234_567), "1.234.567");
+    }
+
+    #[test]
+    fn one_core_is_singular() {
+        for (value, expected) in [
+            (0.0, "0 cores"),
+            (0.5, "0.5 cores"),
+            (1.0, "1 core"),
+            (1.004, "1 core"),
+            (2.0, "2 cores"),
+        ] {
+            assert_eq!(cores_with_unit(value), expected);
+        }
+        set_language(Language::German);
+        assert_eq!(cores_with_unit(1.0), "1 Kern");
+        assert_eq!(cores_with_unit(1.5), "1,5 Kerne");
     }
 
     #[test]

@@ -299,9 +299,8 @@ catalogue! {
         empty_advice = "Imported clusters are listed here. To import a cluster, press “Import cluster” or run this command.";
         no_role = "No role in any cluster";
         no_role_advice = "Clusters in which you have a role are listed here. Ask an administrator for a role.";
-        used(used: &str, total: &str, unit: &str) = format!("{used} of {total}{unit} used");
-        requested(requested: &str, total: &str, unit: &str) = format!("{requested} of {total}{unit} requested");
-        cores = " cores";
+        used(used: &str, total: &str) = format!("{used} of {total} used");
+        requested(requested: &str, total: &str) = format!("{requested} of {total} requested");
         used_pods(pods: f64, limit: f64) = format!("{pods} of {limit}");
         summary = "All clusters";
         no_problems = "The clusters report no problems.";
@@ -440,8 +439,8 @@ catalogue! {
         keys_requested(name: &str) = format!("Requested new keys for the agents of {name}.");
         node_agent_not_registered(node: &str) = format!("{node} (not registered)");
         switches = "Switches between agents";
-        usage_unknown(total: &str, unit: &str) = format!("{total}{unit}, usage unknown");
-        requests_unknown(total: &str, unit: &str) = format!("{total}{unit}, requests unknown");
+        usage_unknown(total: &str) = format!("{total}, usage unknown");
+        requests_unknown(total: &str) = format!("{total}, requests unknown");
         unhealthy = "unhealthy";
         components = "Components";
         kubelet = "Kubelet";
@@ -1506,7 +1505,10 @@ catalogue! {
 
     /// Charts.
     chart: ChartTexts {
-        cores(amount: &str) = format!("{amount} cores");
+        cores(amount: &str) = match amount {
+            "1" => "1 core".to_owned(),
+            _ => format!("{amount} cores"),
+        };
         summary(newest: &str, highest: &str) = format!("now {newest}, highest {highest}");
         at(time: &str, value: &str) = format!("{time}: {value}");
     }
@@ -2141,10 +2143,10 @@ catalogue! {
         too_large(limit: &str) = format!("The file or archive is larger than {limit}. Use kubectl cp.");
         not_opened = "Cannot open the connection to the container. Check that the container runs, and that the cluster has Kubernetes 1.30 or newer.";
         lost = "The connection was lost before the end of the transfer. Try again.";
+        incomplete_upload = "The container did not receive all bytes of the file. Try again.";
         unreadable(name: &str) = format!("The browser cannot read the file {name}. Select the file again.");
         not_saved = "The browser cannot save the file. Free some space, and try again.";
         failed(message: &str) = format!("The transfer failed: {message}");
-        incomplete_upload = "The container did not receive all bytes of the file. Try again.";
     }
 
     /// Actions on Kubernetes objects.
@@ -2355,9 +2357,9 @@ catalogue! {
         memory = "Memory";
         memory_help = "Request and limit, for example 128Mi";
         invalid_name = "Use at most 63 lowercase letters, digits and hyphens. Start and end with a letter or a digit.";
+        invalid_service_name = "A port needs a Service, whose name starts with a letter. Start the name with a letter.";
         invalid_image = "Enter an image, for example nginx:1.27";
         invalid_replicas = "Enter a number from 0 to 65535";
-        invalid_service_name = "A port needs a Service, whose name starts with a letter. Start the name with a letter.";
         invalid_port = "Enter a number from 1 to 65535";
         invalid_schedule = "Enter five fields, for example 0 3 * * *, or a name such as @daily";
         invalid_amount = "Enter an amount above 0, for example 100m or 128Mi";

@@ -129,8 +129,7 @@ fn resource(name: &str) -> String {
 
 fn amount(name: &str, text: &str) -> String {
     let shown = match name {
-        "cpu" => quantity::parse(text)
-            .map(|cores| format!("{}{}", quantity::cores(cores), t().home.cores())),
+        "cpu" => quantity::parse(text).map(quantity::cores_with_unit),
         "memory" | "ephemeral-storage" => quantity::parse(text).map(quantity::bytes),
         name if name.starts_with("hugepages-") => quantity::parse(text).map(quantity::bytes),
         _ => None,

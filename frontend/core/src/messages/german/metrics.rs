@@ -4,7 +4,10 @@ use crate::messages::translation;
 
 translation! { German;
     chart: ChartTexts {
-        cores(amount: &str) = format!("{amount} Kerne");
+        cores(amount: &str) = match amount {
+            "1" => "1 Kern".to_owned(),
+            _ => format!("{amount} Kerne"),
+        };
         summary(newest: &str, highest: &str) = format!("jetzt {newest}, Maximum {highest}");
         at(time: &str, value: &str) = format!("{time}: {value}");
     }

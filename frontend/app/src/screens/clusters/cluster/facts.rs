@@ -169,13 +169,20 @@ pub(super) fn Switches(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     }
 }
 
-/// A resource of the usage table: the name in the API, the label, the unit and the number format.
-type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
+/// A resource of the usage table: the name in the API, the label, and the formats of a part and of
+/// the total.
+type Resource = (
+    &'static str,
+    &'static str,
+    fn(f64) -> String,
+    fn(f64) -> String,
+);
 
 fn resources() -> [Resource; 2] {
+    let (cpu, memory) = (t().labels.cpu(), t().labels.memory());
     [
-        ("cpu", t().labels.cpu(), t().home.cores(), quantity::cores),
-        ("memory", t().labels.memory(), "", quantity::bytes),
+        ("cpu", cpu, quantity::cores, quantity::cores_with_unit),
+        ("memory", memory, quantity::bytes, quantity::bytes),
     ]
 }
 
@@ -210,24 +217,24 @@ impl Amount {
         }
     }
 
-    fn words(self, amount: &str, total: &str, unit: &str) -> String {
+    fn words(self, amount: &str, total: &str) -> String {
         match self {
-            Self::Used => t().home.used(amount, total, unit),
-            Self::Requested => t().home.requested(amount, total, unit),
+            Self::Used => t().home.used(amount, total),
+            Self::Requested => t().home.requested(amount, total),
         }
     }
 
-    fn unknown(self, total: &str, unit: &str) -> String {
+    fn unknown(self, total: &str) -> String {
         match self {
-            Self::Used => t().cluster.usage_unknown(total, unit),
-            Self::Requested => t().cluster.requests_unknown(total, unit),
+            Self::Used => t().cluster.usage_unknown(total),
+            Self::Requested => t().cluster.requests_unknown(total),
         }
     }
 }
 
 #[component]
 fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl IntoView {
-    let (_, _, unit, shown) = resource;
+    let (_, _, shown, all) = resource;
     let part = move || {
         let load = load.get()?;
         amount.of(&load).map(|taken| load.part_of(taken))
@@ -235,8 +242,8 @@ fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl In
     let words =
         Signal::derive(
             move || match load.get().map(|load| (amount.of(&load), load.total)) {
-                Some((Some(taken), total)) => amount.words(&shown(taken), &shown(total), unit),
-                Some((None, total)) => amount.unknown(&shown(total), unit),
+                Some((Some(taken), total)) => amount.words(&shown(taken), &all(total)),
+                Some((None, total)) => amount.unknown(&all(total)),
                 None => t().states.unknown().to_owned(),
             },
         );

@@ -160,16 +160,22 @@ fn nodes_cell(row: &ClusterRow) -> AnyView {
     })
 }
 
-fn load_cell(row: &ClusterRow, resource: &str, unit: &str, shown: fn(f64) -> String) -> AnyView {
+/// Shows the used or requested part of a resource. `shown` formats the part, and `all` the total.
+fn load_cell(
+    row: &ClusterRow,
+    resource: &str,
+    shown: fn(f64) -> String,
+    all: fn(f64) -> String,
+) -> AnyView {
     let load = Load::of(&row.cluster, resource);
     let part = load.and_then(|load| load.part());
     let words = match (load, load.and_then(|load| load.taken())) {
         (Some(load), Some(taken)) => {
-            let (taken, total) = (shown(taken), shown(load.total));
+            let (taken, total) = (shown(taken), all(load.total));
             if load.used.is_some() {
-                t().home.used(&taken, &total, unit)
+                t().home.used(&taken, &total)
             } else {
-                t().home.requested(&taken, &total, unit)
+                t().home.requested(&taken, &total)
             }
         }
         _ => t().states.unknown().to_owned(),
@@ -178,11 +184,11 @@ fn load_cell(row: &ClusterRow, resource: &str, unit: &str, shown: fn(f64) -> Str
 }
 
 fn cpu_cell(row: &ClusterRow) -> AnyView {
-    load_cell(row, "cpu", t().home.cores(), quantity::cores)
+    load_cell(row, "cpu", quantity::cores, quantity::cores_with_unit)
 }
 
 fn memory_cell(row: &ClusterRow) -> AnyView {
-    load_cell(row, "memory", "", quantity::bytes)
+    load_cell(row, "memory", quantity::bytes, quantity::bytes)
 }
 
 fn pods_cell(row: &ClusterRow) -> AnyView {

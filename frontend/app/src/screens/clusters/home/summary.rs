@@ -11,6 +11,9 @@ use leptos::prelude::*;
 
 use crate::live::Clusters;
 
+/// Formats an amount of a resource.
+type Format = fn(f64) -> String;
+
 /// Shows the problems and the resources of all clusters.
 #[component]
 pub(super) fn Summary() -> impl IntoView {
@@ -18,25 +21,26 @@ pub(super) fn Summary() -> impl IntoView {
     let items = move || clusters.items().unwrap_or_default();
     let sum = Memo::new(move |_| Sum::of(items().iter().map(Arc::as_ref)));
     let shown = Memo::new(move |_| clusters.items().is_some_and(|items| !items.is_empty()));
+    let count: Format = |count| count.to_string();
+    let cores: (Format, Format) = (quantity::cores, quantity::cores_with_unit);
     let resources = [
+        ("cpu", t().labels.cpu(), cores),
         (
-            "cpu",
-            t().labels.cpu(),
-            t().home.cores(),
-            quantity::cores as fn(f64) -> String,
+            "memory",
+            t().labels.memory(),
+            (quantity::bytes, quantity::bytes),
         ),
-        ("memory", t().labels.memory(), "", quantity::bytes),
-        ("pods", t().labels.pods(), "", |count| count.to_string()),
+        ("pods", t().labels.pods(), (count, count)),
     ];
-    let meters = resources.map(|(resource, label, unit, words)| {
+    let meters = resources.map(|(resource, label, (words, total_words))| {
         let load = Memo::new(move |_| total(items().iter().map(Arc::as_ref), resource));
         move || {
             let load = load.get()?;
             let taken = load.taken()?;
-            let (amount, of) = (words(taken), words(load.total));
+            let (amount, of) = (words(taken), total_words(load.total));
             let text = match load.used {
-                Some(_) => t().home.used(&amount, &of, unit),
-                None => t().home.requested(&amount, &of, unit),
+                Some(_) => t().home.used(&amount, &of),
+                None => t().home.requested(&amount, &of),
             };
             Some(view! { <span class="summary-resource">{label}<Meter part=load.part() words=text/></span> })
         }
