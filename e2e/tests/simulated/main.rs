@@ -7,6 +7,7 @@
 )]
 
 mod objects;
+mod tokens;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -329,6 +330,7 @@ fn main() -> ExitCode {
             test!(objects::kubectl_runs_the_plugin_and_its_completion),
             test!(objects::search_finds_objects_by_name_label_and_image),
             test!(objects::top_prints_the_usage_of_all_clusters),
+            test!(tokens::search_and_top_fail_with_a_wrong_token),
             test!(restarted_demo_preserves_state_and_deletes_removed_clusters),
         ],
         async || Demo::start().await,
