@@ -48,13 +48,13 @@ const PLAIN: [&str; 32] = [
 const TRANSFERS: [&[&str]; 3] = [
     &["cat", "--", PATH],
     &["tar", "-c", "-f", "-", "-C", PATH, "--", PATH],
-    &["dd", OUTPUT_FILE, "bs%3D65536"],
+    &["sh", "-c", UPLOAD_SCRIPT, "sh", PATH],
 ];
 const PATH: &str = "PATH";
 /// One more than the number of words of the longest command in [`TRANSFERS`].
 const MAX_WORDS: usize = 9;
-/// The argument of `dd` with the path of the written file.
-const OUTPUT_FILE: &str = "of%3D";
+/// The script `cat >"$1" && wc -c <"$1"`, encoded for a query.
+const UPLOAD_SCRIPT: &str = "cat%20%3E%22%241%22%20%26%26%20wc%20-c%20%3C%22%241%22";
 
 /// Replacement for a hidden value.
 const HIDDEN: &str = "(hidden)";
@@ -93,11 +93,7 @@ fn transfers_file(query: &str) -> bool {
         .split('&')
         .filter_map(|it| it.strip_prefix("command="));
     let words: Vec<&str> = words.take(MAX_WORDS).collect();
-    let is_expected = |(word, expected): (&&str, &&str)| match *expected {
-        PATH => true,
-        OUTPUT_FILE => word.starts_with(OUTPUT_FILE),
-        expected => *word == expected,
-    };
+    let is_expected = |(word, expected): (&&str, &&str)| *expected == PATH || word == expected;
     TRANSFERS
         .iter()
         .any(|command| words.len() == command.len() && words.iter().zip(*command).all(is_expected))
@@ -134,8 +130,8 @@ mod tests {
                 "/p/exec?command=cat&command=(hidden)&command=(hidden)&command=(hidden)",
             ),
             (
-                "/p/exec?command=dd&command=if%3Da&command=bs%3D65536",
-                "/p/exec?command=dd&command=(hidden)&command=(hidden)",
+                "/p/exec?command=sh&command=-c&command=cat%20x&command=sh&command=a",
+                "/p/exec?command=sh&command=(hidden)&command=(hidden)&command=(hidden)&command=(hidden)",
             ),
         ] {
             assert_eq!(redacted(target), expected);
@@ -147,7 +143,7 @@ mod tests {
         for target in [
             "/p/exec?container=c&stdout=true&command=cat&command=--&command=%2Fetc%2Fhosts",
             "/p/exec?command=tar&command=-c&command=-f&command=-&command=-C&command=%2F&command=--&command=a",
-            "/p/exec?stdin=true&command=dd&command=of%3D%2Ftmp%2Fa&command=bs%3D65536",
+            "/p/exec?stdin=true&command=sh&command=-c&command=cat%20%3E%22%241%22%20%26%26%20wc%20-c%20%3C%22%241%22&command=sh&command=%2Ftmp%2Fa",
         ] {
             assert_eq!(redacted(target), target);
         }

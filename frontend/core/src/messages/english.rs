@@ -2115,7 +2115,7 @@ catalogue! {
         path_help = "A folder is saved as an archive (.tar). The container needs the program cat, and tar for folders.";
         invalid_path = "Enter the path of a file or folder. The path must not end with “..”.";
         folder = "Target folder";
-        folder_help = "The folder must exist. A file with the same name is replaced. The container needs the program dd.";
+        folder_help = "The folder must exist. A file with the same name is replaced. The container needs the programs sh, cat and wc.";
         files = "Files";
         invalid_name(name: &str) = format!("A container cannot contain a file with the name {name}.");
         received(bytes: &str) = format!("{bytes} received");

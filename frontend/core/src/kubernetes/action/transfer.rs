@@ -1,7 +1,7 @@
 //! Download and upload of files of a container: commands, messages of the exec protocol, errors.
 //!
-//! The commands are `cat`, `tar` and `dd`. Each path is one argument, and no shell interprets a
-//! path. The content of a container is never parsed, and never selects the name of a file.
+//! The commands are `cat` and `tar`, and a constant script for uploads. Each path is one argument, and
+//! no shell interprets a path. The content of a container is never parsed, and never selects the name of a file.
 
 mod incoming;
 
@@ -23,8 +23,10 @@ pub const STDIN: u8 = 0;
 pub const END_OF_STDIN: [u8; 2] = [255, STDIN];
 /// The maximum length of a path, in bytes (`PATH_MAX` of Linux).
 const MAX_PATH: usize = 4096;
-/// The block size of `dd`. The default of 512 bytes is slow.
-const BLOCK_SIZE: &str = "bs=65536";
+/// The script of an upload. The first parameter is the path, so the shell does not interpret the path.
+/// The output is the size of the written file. `dd` would need no shell, but some versions of `dd` end
+/// after the first short read from a pipe.
+const UPLOAD_SCRIPT: &str = "cat >\"$1\" && wc -c <\"$1\"";
 
 /// A path of a file or folder in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ impl Transfer {
         match self {
             Self::File(_) => "cat",
             Self::Folder(_) => "tar",
-            Self::Upload { .. } => "dd",
+            Self::Upload { .. } => "sh",
         }
     }
 
@@ -117,8 +119,7 @@ impl Transfer {
                 add(&["-c", "-f", "-", "-C", folder, "--", name]);
             }
             Self::Upload { folder, name } => {
-                let file = format!("of={}", folder.join(name));
-                add(&[&file, BLOCK_SIZE]);
+                add(&["-c", UPLOAD_SCRIPT, "sh", &folder.join(name)]);
             }
         }
         command
@@ -235,11 +236,11 @@ mod tests {
             folder: path(folder),
             name: "-a b".to_owned(),
         };
-        assert_eq!(
-            upload("/tmp/").command(),
-            ["dd", "of=/tmp/-a b", "bs=65536"]
-        );
-        assert_eq!(upload("/").command(), ["dd", "of=/-a b", "bs=65536"]);
+        let script = "cat >\"$1\" && wc -c <\"$1\"";
+        let command = |path| ["sh", "-c", script, "sh", path];
+        assert_eq!(upload("/tmp/").command(), command("/tmp/-a b"));
+        assert_eq!(upload("/").command(), command("/-a b"));
+        assert_eq!(upload("$(id)").command(), command("$(id)/-a b"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ translation! { German;
         path_help = "Ein Ordner wird als Archiv (.tar) gespeichert. Der Container benötigt das Programm cat, für Ordner auch tar.";
         invalid_path = "Den Pfad einer Datei oder eines Ordners eingeben. Der Pfad darf nicht mit „..“ enden.";
         folder = "Zielordner";
-        folder_help = "Der Ordner muss existieren. Eine Datei mit demselben Namen wird ersetzt. Der Container benötigt das Programm dd.";
+        folder_help = "Der Ordner muss existieren. Eine Datei mit demselben Namen wird ersetzt. Der Container benötigt die Programme sh, cat und wc.";
         files = "Dateien";
         invalid_name(name: &str) = format!("Ein Container kann keine Datei mit dem Namen {name} enthalten.");
         received(bytes: &str) = format!("{bytes} empfangen");

@@ -90,6 +90,9 @@ impl TransferProblem {
             ("no space left", Self::NoSpace),
             ("quota exceeded", Self::NoSpace),
             ("no such file or directory", Self::NotFound),
+            // Messages of the shells of Busybox and Debian.
+            ("nonexistent directory", Self::NotFound),
+            ("directory nonexistent", Self::NotFound),
         ]
         .into_iter()
         .find(|(words, _)| output.contains(words));
@@ -105,6 +108,8 @@ pub struct Incoming {
     errors: Vec<u8>,
     /// The size of the uploaded file.
     expected: Option<u64>,
+    /// The output of the script of an upload.
+    output: Vec<u8>,
 }
 
 impl Incoming {
@@ -115,6 +120,7 @@ impl Incoming {
             received: 0,
             errors: Vec::new(),
             expected: None,
+            output: Vec::new(),
         }
     }
 
@@ -140,18 +146,16 @@ impl Incoming {
         Ok(self.received)
     }
 
-    /// Reads a message of a channel without content. Returns the result if the message is the last
+    /// Reads a message without the content of a file. Returns the result if the message is the last
     /// message.
     pub fn read(&mut self, channel: u8, message: &[u8]) -> Option<Result<(), TransferProblem>> {
         match channel {
-            STDERR => {
-                let room = MAX_ERROR_OUTPUT.saturating_sub(self.errors.len());
-                self.errors.extend(message.iter().take(room));
-                None
-            }
-            STATUS => Some(self.result(message)),
-            _ => None,
+            STDERR => extend(&mut self.errors, message),
+            STDOUT if self.expected.is_some() => extend(&mut self.output, message),
+            STATUS => return Some(self.result(message)),
+            _ => {}
         }
+        None
     }
 
     /// Returns the result from the `metav1.Status` of the status channel.
@@ -159,8 +163,8 @@ impl Incoming {
         let status: Value = serde_json::from_slice(status).unwrap_or_default();
         let errors = String::from_utf8_lossy(&self.errors);
         if status["status"] == "Success" {
-            let written = self.expected.zip(written(&errors));
-            let is_complete = written.is_none_or(|(expected, written)| expected == written);
+            let written = String::from_utf8_lossy(&self.output).trim().parse().ok();
+            let is_complete = self.expected.is_none() || self.expected == written;
             return is_complete.then_some(()).ok_or(TransferProblem::Incomplete);
         }
         let causes = status["details"]["causes"].as_array();
@@ -177,7 +181,9 @@ impl Incoming {
             // GNU tar: the archive contains a file that a program changed during the download.
             Some(1) if self.program == "tar" && has_only_changed_files(&errors) => Ok(()),
             // A container runtime reports a program that it cannot start with these codes.
-            Some(126 | 127) => Err(TransferProblem::NoProgram(self.program)),
+            Some(126 | 127) if self.expected.is_none() => {
+                Err(TransferProblem::NoProgram(self.program))
+            }
             Some(_) => Err(TransferProblem::of_output(&errors)
                 .unwrap_or_else(|| other(if errors.is_empty() { message } else { &errors }))),
             None => Err(self.not_started(message)),
@@ -198,14 +204,10 @@ impl Incoming {
     }
 }
 
-/// Returns the number of bytes that `dd` reports: `3145745 bytes (3.0MB) copied, …`. POSIX does not
-/// require the line.
-fn written(errors: &str) -> Option<u64> {
-    errors.lines().find_map(|line| {
-        let (number, rest) = line.split_once(' ')?;
-        let is_count = rest.starts_with("byte");
-        number.parse().ok().filter(|_| is_count)
-    })
+/// Keeps the first bytes of an output.
+fn extend(output: &mut Vec<u8>, message: &[u8]) {
+    let room = MAX_ERROR_OUTPUT.saturating_sub(output.len());
+    output.extend(message.iter().take(room));
 }
 
 fn has_only_changed_files(errors: &str) -> bool {
@@ -312,18 +314,40 @@ mod tests {
 
     #[test]
     fn upload_with_missing_bytes_is_an_error() {
-        let ended = |errors: &str| {
-            let mut upload = Incoming::of_upload("dd", 70_000);
-            assert_eq!(upload.read(STDERR, errors.as_bytes()), None);
+        let ended = |output: &[&str]| {
+            let mut upload = Incoming::of_upload("sh", 70_000);
+            for part in output {
+                assert_eq!(upload.read(STDOUT, part.as_bytes()), None);
+            }
             upload.read(STATUS, br#"{"status": "Success"}"#).unwrap()
         };
-        let records = "1+1 records in\n1+1 records out\n";
-        assert_eq!(ended(records), Ok(()));
-        let gnu = "70000 bytes (70 kB, 68 KiB) copied, 0.1 s, 1 MB/s\n";
-        assert_eq!(ended(&format!("{records}{gnu}")), Ok(()));
-        let part = "32768 bytes (32.0KB) copied, 0.1 seconds, 1.0MB/s\n";
-        let incomplete = Err(TransferProblem::Incomplete);
-        assert_eq!(ended(&format!("{records}{part}")), incomplete);
+        assert_eq!(ended(&["700", "00\n"]), Ok(()));
+        // BSD pads the number.
+        assert_eq!(ended(&["   70000\n"]), Ok(()));
+        for output in [&["32768\n"][..], &[], &["-1"], &["x"]] {
+            let incomplete = Err(TransferProblem::Incomplete);
+            assert_eq!(ended(output), incomplete, "{output:?}");
+        }
+    }
+
+    #[test]
+    fn error_of_a_shell_names_the_problem() {
+        let ended = |errors: &str, code| {
+            let mut upload = Incoming::of_upload("sh", 1);
+            assert_eq!(upload.read(STDERR, errors.as_bytes()), None);
+            let status = exit(code).to_string();
+            upload.read(STATUS, status.as_bytes()).unwrap()
+        };
+        for errors in [
+            "sh: can't create /x/a: nonexistent directory",
+            "sh: 1: cannot create /x/a: Directory nonexistent",
+            "sh: line 1: /x/a: No such file or directory",
+        ] {
+            assert_eq!(ended(errors, "2"), Err(TransferProblem::NotFound));
+        }
+        let missing = "sh: cat: not found";
+        let other = TransferProblem::Other(missing.to_owned());
+        assert_eq!(ended(missing, "127"), Err(other));
     }
 
     #[test]

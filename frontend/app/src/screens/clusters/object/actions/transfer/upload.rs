@@ -216,9 +216,7 @@ async fn upload(
 async fn result(socket: &mut ExecSocket, mut incoming: Incoming) -> Result<(), TransferProblem> {
     loop {
         let (channel, message) = socket.next().await?;
-        if Incoming::is_content(channel) {
-            incoming.count(u64::from(message.length()))?;
-        } else if let Some(result) = incoming.read(channel, &message.to_vec()) {
+        if let Some(result) = incoming.read(channel, &message.to_vec()) {
             return result;
         }
     }
