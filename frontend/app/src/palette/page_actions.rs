@@ -21,7 +21,10 @@ pub(crate) struct PageAction {
 /// The actions of the page, as a context.
 #[derive(Clone, Copy)]
 pub(crate) struct PageActions {
-    actions: RwSignal<Vec<PageAction>>,
+    /// The number of the page, and its actions.
+    actions: RwSignal<(u32, Vec<PageAction>)>,
+    /// The number of the last page with actions.
+    last: StoredValue<u32>,
     /// The cluster whose page opens the dialog that creates objects.
     create: RwSignal<Option<String>>,
 }
@@ -29,16 +32,28 @@ pub(crate) struct PageActions {
 impl PageActions {
     pub(crate) fn provide() {
         provide_context(Self {
-            actions: RwSignal::new(Vec::new()),
+            actions: RwSignal::new((0, Vec::new())),
+            last: StoredValue::new(0),
             create: RwSignal::new(None),
         });
     }
 
     /// Shows actions in the palette until the reactive owner is cleaned up.
     pub(crate) fn offer(self, actions: impl Fn() -> Vec<PageAction> + Send + Sync + 'static) {
-        Effect::new(move || self.actions.set(actions()));
-        // The frame can be disposed before the page.
-        on_cleanup(move || drop(self.actions.try_set(Vec::new())));
+        let page = self.last.get_value() + 1;
+        self.last.set_value(page);
+        Effect::new(move || self.actions.set((page, actions())));
+        on_cleanup(move || {
+            // The next page can offer its actions before this page is cleaned up, and the frame
+            // can be disposed before the page.
+            let _ = self.actions.try_maybe_update(|(owner, actions)| {
+                let is_own = *owner == page;
+                if is_own {
+                    actions.clear();
+                }
+                (is_own, ())
+            });
+        });
     }
 
     /// Opens the dialog that creates objects when the palette requests it for the cluster.
@@ -65,7 +80,8 @@ impl PageActions {
             kind: t().palette.kind_command().to_owned(),
             run,
         };
-        self.actions.get().into_iter().map(command).collect()
+        let (_, actions) = self.actions.get();
+        actions.into_iter().map(command).collect()
     }
 
     /// Returns the entry that creates objects in a cluster.
