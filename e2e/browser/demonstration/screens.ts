@@ -226,6 +226,27 @@ export const SCREENS: readonly Screen[] = [
     stable: false,
     ready: (page) => page.getByRole("log", { name: "Log" }).getByText("[simulated]").first().waitFor(),
   },
+  {
+    name: "download-file",
+    path: "/clusters/demo-small/pods/shop/store-0",
+    stable: false,
+    then: async (page) => {
+      await chooseAction(page, "Download file…");
+      await page.getByLabel("Path of the file or folder").fill("/etc/..");
+    },
+    ready: dialog("Download file Pod store-0"),
+  },
+  {
+    name: "upload-file",
+    path: "/clusters/demo-small/pods/shop/store-0",
+    stable: false,
+    then: async (page) => {
+      await chooseAction(page, "Upload file…");
+      const files = page.getByLabel("Files", { exact: true });
+      await files.setInputFiles({ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") });
+    },
+    ready: dialog("Upload file Pod store-0"),
+  },
   { name: "logs-of-several-clusters", path: "/logs", ready: heading("No pods selected") },
   {
     name: "log-of-several-clusters",

@@ -68,3 +68,12 @@ test("log of several clusters selects pods by their labels", async ({ page }) =>
     await expect(log.locator(`[title^="${cluster}/store-"]`).first()).toBeVisible();
   }
 });
+
+test("log of workloads of several clusters contains the lines of all their pods", async ({ page }) => {
+  await page.goto("/logs?kind=statefulsets&objects=demo-small/shop/store,demo-large/shop/store");
+  const log = page.getByRole("log", { name: "Log" });
+  for (const cluster of ["demo-small", "demo-large"]) {
+    await expect(log.locator(`[title^="${cluster}/store-"]`).first()).toBeVisible();
+  }
+  await expect(page.getByText("drover logs statefulset/store -n shop --cluster demo-small --cluster demo-large")).toBeVisible();
+});

@@ -95,7 +95,12 @@ fn environment_variables_keep_the_order_of_the_form() {
     let variables = [(FormField::Variables, "ZONE=a\nHOST=$(ZONE).example\nA=1")];
     let objects = parsed(&form(WorkloadKind::Deployment, &variables));
     let env = &objects[0]["spec"]["template"]["spec"]["containers"][0]["env"];
-    let names: Vec<_> = env.as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    let names: Vec<_> = env
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["name"])
+        .collect();
     assert_eq!(names, ["ZONE", "HOST", "A"]);
 }
 
