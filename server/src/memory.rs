@@ -20,6 +20,10 @@ const TUNNELS: u64 = 3;
 const ROWS: u64 = 2;
 /// Maximum size of the rows of lists in bytes.
 const MAX_ROWS: usize = 1 << 30;
+/// Part of the memory of rows that the history of objects uses instead.
+const HISTORY_OF_ROWS: usize = 8;
+/// Maximum size of the history of objects in bytes.
+const MAX_HISTORY: usize = 64 << 20;
 /// Ratio of a total limit to the limit per caller or per tunnel.
 const SHARE_OF_ONE: usize = 4;
 
@@ -34,6 +38,8 @@ pub struct MemoryPlan {
     pub tunnels: TunnelMemory,
     /// The limit for the rows of lists in open pages.
     pub rows: usize,
+    /// The limit for the history of objects.
+    pub history: usize,
 }
 
 impl MemoryPlan {
@@ -47,6 +53,8 @@ impl MemoryPlan {
                 of_all,
             }
         };
+        let rows = limit.share(ROWS, MAX_ROWS);
+        let history = (rows / HISTORY_OF_ROWS).min(MAX_HISTORY);
         let tunnels = limit.share(TUNNELS, Limits::SERVER.buffered_bytes);
         Self {
             limit,
@@ -62,7 +70,8 @@ impl MemoryPlan {
                 all: tunnels,
                 one: (tunnels / SHARE_OF_ONE).min(Limits::TUNNEL.buffered_bytes),
             },
-            rows: limit.share(ROWS, MAX_ROWS),
+            rows: rows - history,
+            history,
         }
     }
 
@@ -74,7 +83,7 @@ impl MemoryPlan {
             bodies,
         } = self.hub.requests;
         let parts = [answers.of_all, watches.of_all, bodies.of_all];
-        parts.iter().sum::<usize>() + self.hub.events + self.tunnels.all + self.rows
+        parts.iter().sum::<usize>() + self.hub.events + self.tunnels.all + self.rows + self.history
     }
 }
 
@@ -89,7 +98,7 @@ impl fmt::Display for MemoryPlan {
         } = self.hub.requests;
         write!(
             f,
-            "{} MiB ({}): answers {}, watches {}, events {}, bodies {}, tunnels {}, rows {}",
+            "{} MiB ({}): answers {}, watches {}, events {}, bodies {}, tunnels {}, rows {}, history {}",
             self.limit.bytes >> 20,
             self.limit.source,
             mib(answers.of_all),
@@ -98,6 +107,7 @@ impl fmt::Display for MemoryPlan {
             mib(bodies.of_all),
             mib(self.tunnels.all),
             mib(self.rows),
+            mib(self.history),
         )
     }
 }
@@ -127,7 +137,7 @@ mod tests {
         let reported = plan(1 << 30).to_string();
         assert_eq!(
             reported,
-            "1024 MiB (setting): answers 128, watches 128, events 64, bodies 128, tunnels 192, rows 128"
+            "1024 MiB (setting): answers 128, watches 128, events 64, bodies 128, tunnels 192, rows 112, history 16"
         );
     }
 
@@ -136,6 +146,9 @@ mod tests {
         let plan = plan(1 << 40);
         assert_eq!(plan.hub, HubMemory::default());
         assert_eq!(plan.tunnels, TunnelMemory::default());
-        assert_eq!(plan.rows, MAX_ROWS);
+        assert_eq!(
+            (plan.rows, plan.history),
+            (MAX_ROWS - MAX_HISTORY, MAX_HISTORY)
+        );
     }
 }

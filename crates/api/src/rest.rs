@@ -47,6 +47,7 @@ fn yes() -> bool {
 mod access;
 mod audit;
 mod endpoint;
+mod history;
 mod kubeconfig;
 mod port_forward;
 mod preferences;
@@ -61,6 +62,7 @@ mod view;
 pub use access::*;
 pub use audit::*;
 pub use endpoint::*;
+pub use history::*;
 pub use kubeconfig::*;
 pub use port_forward::*;
 pub use preferences::*;

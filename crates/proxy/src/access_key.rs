@@ -32,6 +32,11 @@ impl AccessKey {
             groups,
         }
     }
+
+    /// Returns the cluster.
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
 }
 
 impl Proxy {

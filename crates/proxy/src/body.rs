@@ -12,6 +12,7 @@ use drover_tunnel::BoxError;
 use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 
+use super::observed_write::ResponseCopy;
 use super::open::AbortReason;
 use crate::open::in_flight::{InFlightRequest, Side};
 
@@ -109,6 +110,8 @@ pub(super) struct ResponseBody<B> {
     /// never poll for the end.
     declared: Option<u64>,
     in_flight: Arc<InFlightRequest>,
+    /// The copy of the response, if an observer wants it.
+    copy: Option<Box<ResponseCopy>>,
 }
 
 impl<B> ResponseBody<B> {
@@ -117,11 +120,21 @@ impl<B> ResponseBody<B> {
         inner: B,
         declared: Option<u64>,
         in_flight: Arc<InFlightRequest>,
+        copy: Option<Box<ResponseCopy>>,
     ) -> Self {
         Self {
             inner,
             declared,
             in_flight,
+            copy,
+        }
+    }
+
+    /// Records that the client received the complete response.
+    fn complete(&mut self) {
+        self.in_flight.complete();
+        if let Some(copy) = self.copy.take() {
+            copy.finish(&self.in_flight);
         }
     }
 }
@@ -144,11 +157,14 @@ where
         }
         match ready!(Pin::new(&mut this.inner).poll_frame(cx)) {
             Some(Ok(frame)) => {
+                if let (Some(copy), Some(data)) = (&mut this.copy, frame.data_ref()) {
+                    copy.add(data);
+                }
                 let sent = this
                     .in_flight
                     .sent_down(frame.data_ref().map_or(0, Bytes::len));
                 if this.inner.is_end_stream() || this.declared == Some(sent) {
-                    this.in_flight.complete();
+                    this.complete();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -157,7 +173,7 @@ where
                 Poll::Ready(Some(Err(error.into())))
             }
             None => {
-                this.in_flight.complete();
+                this.complete();
                 Poll::Ready(None)
             }
         }

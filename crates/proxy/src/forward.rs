@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::body::{ResponseBody, UnreadBody};
 use super::handler::UpstreamRequest;
 use super::isolation::{self, Redirect};
+use super::observed_write::ObservedRequest;
 use super::refusal::Refusal;
 use super::upgrade::{UpgradeRequest, copy_both_ways};
 use super::{Proxy, deny_reason, timeout};
@@ -30,6 +31,7 @@ const ATTEMPTS: usize = 3;
 pub(super) struct ResponseContext {
     name: Arc<str>,
     host: Option<HeaderValue>,
+    observed: Option<Box<ObservedRequest>>,
 }
 
 impl Proxy {
@@ -44,7 +46,7 @@ impl Proxy {
         let lane = HeaderValue::from_static(Lane::User.as_str());
         let headers = &mut upstream.head.headers;
         headers.insert(HeaderName::from_static(LANE_HEADER), lane);
-        let back = ResponseContext::new(upstream);
+        let back = ResponseContext::new(self, upstream);
         let answer = match upstream.upgrade.take() {
             // Boxed, because otherwise the future of every request reserves memory for the upgrade.
             Some(upgrade) => Box::pin(self.switch(cluster, upstream, upgrade)).await?,
@@ -179,16 +181,17 @@ impl<'a> Attempts<'a> {
 }
 
 impl ResponseContext {
-    pub(super) fn new(upstream: &UpstreamRequest) -> Self {
+    pub(super) fn new(proxy: &Proxy, upstream: &UpstreamRequest) -> Self {
         Self {
             name: Arc::clone(&upstream.name),
             host: upstream.host.clone(),
+            observed: proxy.observed(upstream),
         }
     }
 
     /// Converts the response of a cluster or the hub into the response for the client.
     pub(super) fn answer<B>(
-        &self,
+        self,
         answer: http::Response<B>,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal>
@@ -207,14 +210,19 @@ impl ResponseContext {
         self.finish_headers(status, &mut headers)?;
         deny_reason::add_warning(status, &mut headers, in_flight.permit(), &self.name);
         in_flight.answered(status);
+        let observed = self.observed;
+        let copy = observed.and_then(|observed| observed.answered(status, &headers));
         if body.is_end_stream() {
             in_flight.complete();
+            if let Some(copy) = copy {
+                copy.finish(in_flight);
+            }
             return Ok(with_head(status, headers, Body::empty()));
         }
         let declared = headers
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok()?.parse().ok());
-        let body = ResponseBody::new(body, declared, Arc::clone(in_flight));
+        let body = ResponseBody::new(body, declared, Arc::clone(in_flight), copy);
         Ok(with_head(status, headers, Body::new(body)))
     }
 

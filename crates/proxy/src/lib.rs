@@ -1,8 +1,9 @@
 //! The proxy for `/k8s/clusters/{name}/…`, with every verb and stream of the Kubernetes API.
 //!
 //! *Owns* the security checks and their order (`handler::Proxy::admit`), forwarding to a cluster or
-//! the hub, and every request in flight. *Never* reads a body, follows a redirect, or forwards a
-//! request without a permit.
+//! the hub, and every request in flight. *Never* reads the body of a request, follows a redirect, or
+//! forwards a request without a permit. The proxy copies the responses to accepted writes of some
+//! kinds for the history of objects ([`WriteObserver`]).
 //!
 //! Drover forwards the response of the cluster or hub unchanged, with these exceptions. Hop-by-hop
 //! headers are removed. Headers that affect this server's origin in a browser are removed, and
@@ -19,6 +20,7 @@ mod handler;
 pub mod in_process;
 mod isolation;
 mod local;
+mod observed_write;
 mod open;
 mod permits;
 mod refusal;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 
 pub use self::access_key::AccessKey;
 use self::local::StreamingClient;
+pub use self::observed_write::{AcceptedWrite, WriteObserver};
 use self::open::in_flight::RequestRecorder;
 pub use self::open::{AbortObserver, AbortReason, OpenStreams, run_revocation, shut_down};
 use self::permits::RecentPermits;
@@ -49,6 +52,7 @@ pub struct Proxy {
     permits: RecentPermits,
     recorder: Arc<RequestRecorder>,
     streaming_client: StreamingClient,
+    write_observer: Option<Arc<dyn WriteObserver>>,
 }
 
 impl Proxy {
@@ -72,7 +76,15 @@ impl Proxy {
                 open,
             }),
             streaming_client: StreamingClient::new(),
+            write_observer: None,
         }
+    }
+
+    /// Reports accepted writes to an observer.
+    #[must_use]
+    pub fn with_write_observer(mut self, observer: Arc<dyn WriteObserver>) -> Self {
+        self.write_observer = Some(observer);
+        self
     }
 }
 

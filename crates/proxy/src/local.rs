@@ -29,7 +29,7 @@ impl Proxy {
         upstream: UpstreamRequest,
         in_flight: &Arc<InFlightRequest>,
     ) -> Result<Response, Refusal> {
-        let back = ResponseContext::new(&upstream);
+        let back = ResponseContext::new(self, &upstream);
         let UpstreamRequest {
             mut head,
             body,

@@ -34,7 +34,7 @@ const fn other(method: Method, path: &'static str, right: Right) -> Route {
 }
 
 /// Returns the routes and the OpenAPI operations of each module of the REST API.
-pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 6] {
+pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 7] {
     [
         crate::declared().into_parts(),
         registration::declared().into_parts(),
@@ -42,6 +42,7 @@ pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 6] {
         drover_row_service::declared().into_parts(),
         drover_terminals::declared().into_parts(),
         drover_port_forwards::declared().into_parts(),
+        drover_history::declared().into_parts(),
     ]
 }
 

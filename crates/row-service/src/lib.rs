@@ -31,6 +31,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{FromRef, Request, State};
 use axum::response::Response;
+use drover_history::HistoryStore;
 use drover_http_edge::routes::{Right, Routes};
 use drover_http_edge::status::Status;
 use drover_http_edge::websocket;
@@ -64,15 +65,17 @@ impl std::fmt::Debug for RowService {
 }
 
 impl RowService {
-    /// Creates the row service. `memory` is the maximum size of all rows in bytes.
+    /// Creates the row service. `memory` is the maximum size of all rows in bytes. `history` receives
+    /// the objects of kinds with a history.
     pub fn new(
         proxy: Arc<Proxy>,
         authenticator: Authenticator,
         memory: usize,
+        history: HistoryStore,
         stop: CancellationToken,
     ) -> Self {
         Self {
-            pool: Pool::new(proxy, memory, stop.clone()),
+            pool: Pool::new(proxy, memory, history, stop.clone()),
             pages: OpenPages::default(),
             authenticator,
             stop,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use drover_history::HistoryStore;
 use drover_proxy::{AccessKey, Proxy};
 use drover_rows::protocol::{ListProblem, ListSpec};
 use parking_lot::Mutex;
@@ -36,6 +37,7 @@ struct Inner {
     sources: Mutex<HashMap<SourceKey, Running>>,
     pages: Mutex<HashMap<Arc<str>, Weak<Semaphore>>>,
     budget: Arc<Budget>,
+    history: HistoryStore,
     stop: CancellationToken,
 }
 
@@ -46,13 +48,29 @@ struct Running {
 }
 
 impl Pool {
-    pub(crate) fn new(proxy: Arc<Proxy>, memory: usize, stop: CancellationToken) -> Self {
-        Self::over(Arc::new(proxy), memory, stop)
+    pub(crate) fn new(
+        proxy: Arc<Proxy>,
+        memory: usize,
+        history: HistoryStore,
+        stop: CancellationToken,
+    ) -> Self {
+        Self::with_history(Arc::new(proxy), memory, history, stop)
     }
 
+    /// Creates the sources of clusters, without a history.
+    #[cfg(test)]
     pub(crate) fn over(
         clusters: Arc<dyn Clusters>,
         memory: usize,
+        stop: CancellationToken,
+    ) -> Self {
+        Self::with_history(clusters, memory, HistoryStore::new(0), stop)
+    }
+
+    fn with_history(
+        clusters: Arc<dyn Clusters>,
+        memory: usize,
+        history: HistoryStore,
         stop: CancellationToken,
     ) -> Self {
         Self(Arc::new(Inner {
@@ -60,6 +78,7 @@ impl Pool {
             sources: Mutex::default(),
             pages: Mutex::default(),
             budget: Budget::new(memory),
+            history,
             stop,
         }))
     }
@@ -127,7 +146,8 @@ impl Pool {
         let pages = self.pages_of(&source.key.cluster);
         let requests = || {
             let (source, clusters) = (Arc::clone(&source), Arc::clone(&self.0.clusters));
-            Requests::new(source, clusters, Arc::clone(&pages))
+            let history = self.0.history.clone();
+            Requests::new(source, history, clusters, Arc::clone(&pages))
         };
         let (listing, measuring) = (reflect::run(requests()), usage::run(requests()));
         let task = async { tokio::join!(listing, measuring) };

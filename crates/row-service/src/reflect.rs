@@ -4,6 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drover_access::permit::Target;
+use drover_api::rest::HistoryKind;
+use drover_history::{HistoryStore, kind_of_list};
+use drover_rows::Include;
 use drover_rows::protocol::{ListProblem, SourceState};
 use drover_rows::table::{TableEvent, TablePage, TableReader};
 use futures::StreamExt as _;
@@ -25,6 +29,10 @@ const SMALL_PAGE: u32 = 25;
 const MAX_PAGE: usize = 16 << 20;
 /// Maximum number of pages. A list with more pages does not end.
 const MAX_PAGES: usize = 4_000;
+/// Maximum size of the objects of a list that the server reads for the history, in bytes. The other
+/// pages of a large list contain only metadata, and the history of their objects begins with the first
+/// change.
+const MAX_OBJECTS: usize = 16 << 20;
 /// Duration of a watch, after which the API server ends it.
 const WATCH_SECONDS: u64 = 290;
 /// Time without data after which a watch is lost. API servers send a bookmark every minute.
@@ -46,6 +54,7 @@ pub(crate) async fn run(requests: Requests) {
     let reader = TableReader::new(requests.source.key.include);
     let mut reflector = Reflector {
         source: Arc::clone(&requests.source),
+        recorder: Recorder::of(&requests),
         requests,
         reader,
         version: None,
@@ -81,6 +90,7 @@ struct Reflector {
     source: Arc<Source>,
     requests: Requests,
     reader: TableReader,
+    recorder: Option<Recorder>,
     /// The resource version at which the next watch begins; `None` before a list.
     version: Option<String>,
 }
@@ -117,10 +127,14 @@ impl Reflector {
 
     async fn list(&mut self) -> Result<(), Interruption> {
         let (mut next, mut listed) = (None::<String>, HashSet::new());
-        let mut largest = PAGE;
+        let (mut largest, mut objects) = (PAGE, self.recorder.as_ref().map(|_| MAX_OBJECTS));
         self.source.begin_list();
         for _ in 0..MAX_PAGES {
-            let page = match self.page(next.as_deref(), largest).await {
+            let page = match self.page(next.as_deref(), largest, &mut objects).await {
+                Err(interruption) if interruption.is_too_large() && objects.is_some() => {
+                    objects = None;
+                    continue;
+                }
                 Err(interruption) if interruption.is_too_large() && largest > SMALL_PAGE => {
                     largest = SMALL_PAGE;
                     continue;
@@ -147,9 +161,19 @@ impl Reflector {
         Err(problem(0, "BadResponse", "the list of the cluster does not end").into())
     }
 
-    /// Reads a page with at most `largest` rows.
-    async fn page(&mut self, next: Option<&str>, largest: u32) -> Result<TablePage, Interruption> {
-        let (key, value) = self.reader.include().parameter();
+    /// Reads a page with at most `largest` rows. `objects` is the remaining size of objects for the
+    /// history; `None` reads no more objects for the history.
+    async fn page(
+        &mut self,
+        next: Option<&str>,
+        largest: u32,
+        objects: &mut Option<usize>,
+    ) -> Result<TablePage, Interruption> {
+        let include = match (&self.recorder, &objects) {
+            (Some(_), None) => Include::Metadata,
+            _ => self.reader.include(),
+        };
+        let (key, value) = include.parameter();
         let extra = format!("&{key}={value}");
         let query = match next {
             None => format!("limit={}{extra}", FIRST_PAGE.min(largest)),
@@ -157,7 +181,18 @@ impl Reflector {
         };
         let path = format!("{}?{query}", self.source.key.path);
         let body = self.requests.read(&path, Format::Table, MAX_PAGE).await?;
-        Ok(self.reader.page(&body)?)
+        *objects = objects.and_then(|left| left.checked_sub(body.len()));
+        let recorder = self.recorder.clone();
+        let Some(recorder) = recorder.filter(|_| include == Include::Objects) else {
+            return Ok(self.reader.page(&body)?);
+        };
+        let mut found = Vec::new();
+        let visit = |object: &str| found.push(object.to_owned());
+        let page = self.reader.page_with(&body, visit)?;
+        // Many objects would delay other tasks. The task fails only if the server stops.
+        let recording = move || found.iter().for_each(|object| recorder.put(object));
+        let _ = tokio::task::spawn_blocking(recording).await;
+        Ok(page)
     }
 
     async fn watch(&mut self, version: &str) -> Result<(), Interruption> {
@@ -192,7 +227,14 @@ impl Reflector {
 
     /// Processes a line of the watch. Returns true if rows changed.
     fn take(&mut self, line: &[u8]) -> Result<bool, Interruption> {
-        let event = self.reader.event(line)?;
+        let recorder = self.recorder.as_ref();
+        let event = self
+            .reader
+            .event_with(line, |event, object| match recorder {
+                Some(recorder) if event == "DELETED" => recorder.delete(object),
+                Some(recorder) => recorder.put(object),
+                None => {}
+            })?;
         let (version, changed) = match event {
             TableEvent::Put(key, content, version) => {
                 let columns = Arc::clone(self.reader.columns());
@@ -213,6 +255,38 @@ impl Reflector {
             self.version = version;
         }
         Ok(changed)
+    }
+}
+
+/// Passes the objects of a source to the history.
+#[derive(Clone)]
+struct Recorder {
+    history: HistoryStore,
+    cluster: Target,
+    kind: &'static HistoryKind,
+}
+
+impl Recorder {
+    /// Returns the recorder of a source. Returns `None` for kinds without a history.
+    fn of(requests: &Requests) -> Option<Self> {
+        let key = &requests.source.key;
+        let kind = kind_of_list(&key.path).filter(|_| key.include == Include::Objects)?;
+        Some(Self {
+            history: requests.history.clone(),
+            cluster: key.identity.target().clone(),
+            kind,
+        })
+    }
+
+    fn put(&self, object: &str) {
+        let now = Timestamp::now();
+        self.history.observe(&self.cluster, self.kind, object, now);
+    }
+
+    fn delete(&self, object: &str) {
+        let now = Timestamp::now();
+        self.history
+            .observe_deleted(&self.cluster, self.kind, object, now);
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use drover_history::HistoryStore;
 use drover_rows::protocol::ListProblem;
 use drover_rows::table::TableError;
 use http_body_util::{BodyExt as _, Limited};
@@ -63,6 +64,8 @@ impl From<LongLine> for Interruption {
 /// Sends the requests of a source.
 pub(crate) struct Requests {
     pub(crate) source: Arc<Source>,
+    /// Receives the objects of kinds with a history.
+    pub(crate) history: HistoryStore,
     clusters: Arc<dyn Clusters>,
     /// Limits the number of bodies that the server reads from the cluster at the same time.
     bodies: Arc<Semaphore>,
@@ -71,11 +74,13 @@ pub(crate) struct Requests {
 impl Requests {
     pub(crate) fn new(
         source: Arc<Source>,
+        history: HistoryStore,
         clusters: Arc<dyn Clusters>,
         bodies: Arc<Semaphore>,
     ) -> Self {
         Self {
             source,
+            history,
             clusters,
             bodies,
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use drover_api::rest::history_kind;
 use drover_rows::protocol::{
     ListProblem, ListSpec, SourceState, SourceStatus, Update, ViewSpec, WireRow,
 };
@@ -119,10 +120,14 @@ impl Subscription {
                 continue;
             }
             self.lost |= member.source.is_ok();
+            let (api_version, plural) = (&*self.list.api_version, &*self.list.plural);
             let key = SourceKey {
                 identity,
                 cluster: Arc::clone(&member.cluster),
-                include: Include::of(&self.list.api_version, &self.list.plural),
+                include: match history_kind(api_version, plural) {
+                    Some(_) => Include::Objects,
+                    None => Include::of(api_version, plural),
+                },
                 path: path(&self.list, &member.cluster, member.namespace.as_deref()),
             };
             (member.source, member.seen) = (access.attach(key), None);

@@ -67,7 +67,7 @@ fn path(list: &str, include: Include) -> Option<String> {
         Include::Pods | Include::Nodes => {
             Some(list.replacen("/api/v1/", "/apis/metrics.k8s.io/v1beta1/", 1))
         }
-        Include::Metadata | Include::Events => None,
+        Include::Metadata | Include::Events | Include::Objects => None,
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Include {
     Nodes,
     /// Complete Events, because the cells contain only relative times.
     Events,
+    /// Complete objects for the caller of the reader. The rows contain only the metadata.
+    Objects,
 }
 
 impl Include {
@@ -49,7 +51,7 @@ impl Include {
     pub const fn parameter(self) -> (&'static str, &'static str) {
         let value = match self {
             Self::Metadata => "Metadata",
-            Self::Pods | Self::Nodes | Self::Events => "Object",
+            Self::Pods | Self::Nodes | Self::Events | Self::Objects => "Object",
         };
         ("includeObject", value)
     }
@@ -151,7 +153,7 @@ impl ObjectFields {
     pub(crate) fn read(object: &RawValue, include: Include) -> Result<Self, serde_json::Error> {
         let text = object.get();
         Ok(match include {
-            Include::Metadata => Self {
+            Include::Metadata | Include::Objects => Self {
                 metadata: serde_json::from_str::<WireObject>(text)?.metadata,
                 ..Self::default()
             },

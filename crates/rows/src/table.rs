@@ -141,11 +141,23 @@ impl TableReader {
 
     /// Parses a page of the list.
     pub fn page(&mut self, body: &[u8]) -> Result<TablePage, TableError> {
+        self.page_with(body, |_| {})
+    }
+
+    /// Parses a page of the list, and passes the JSON of each object to `visit`.
+    pub fn page_with(
+        &mut self,
+        body: &[u8],
+        mut visit: impl FnMut(&str),
+    ) -> Result<TablePage, TableError> {
         let table: WireTable<'_> = serde_json::from_slice(body)?;
         self.learn(table.column_definitions);
         let rows = table.rows.unwrap_or_default();
         if rows.len() > MAX_ROWS {
             return Err(TableError::TooManyRows);
+        }
+        for object in rows.iter().filter_map(|row| row.object) {
+            visit(object.get());
         }
         let rows = rows.into_iter().map(|row| Ok(self.read(row)?.0));
         let has_name =
@@ -160,6 +172,16 @@ impl TableReader {
 
     /// Parses a line of the watch.
     pub fn event(&mut self, line: &[u8]) -> Result<TableEvent, TableError> {
+        self.event_with(line, |_, _| {})
+    }
+
+    /// Parses a line of the watch. Passes the type of the event and the JSON of a created, changed or
+    /// deleted object to `visit`.
+    pub fn event_with(
+        &mut self,
+        line: &[u8],
+        mut visit: impl FnMut(&str, &str),
+    ) -> Result<TableEvent, TableError> {
         let event: WireEvent<'_> = serde_json::from_slice(line)?;
         if event.r#type == "ERROR" {
             let status: WireStatus = serde_json::from_str(event.object.get())?;
@@ -170,6 +192,12 @@ impl TableReader {
         let row = table
             .rows
             .and_then(|rows| rows.into_iter().next())
+            .inspect(|row| {
+                let object = row.object.filter(|_| event.r#type != "BOOKMARK");
+                if let Some(object) = object {
+                    visit(&event.r#type, object.get());
+                }
+            })
             .map(|row| self.read(row))
             .transpose()?
             .filter(|((key, _), _)| is_short(key));

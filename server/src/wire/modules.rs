@@ -20,6 +20,7 @@ use drover_controllers::{Controllers, run_hub_access};
 use drover_fleet::{Gitops, ImportOptions};
 use drover_git::Fetcher;
 use drover_git_hosting::{GitHosting, Repositories};
+use drover_history::{HistoryStore, ObjectHistories};
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::admission::WriteAuthorizer;
@@ -125,7 +126,7 @@ pub(super) fn build(
     );
     base.spawn(controllers.run());
     let proxy = new_proxy(base, &audit, &authenticator, tunnels, &metrics, &health);
-    let rows = rows(base, options, &proxy, authenticator.clone());
+    let (proxy, rows, history) = lists(base, options, proxy, authenticator.clone());
     let terminals = Terminals::new(Arc::clone(&proxy), authenticator.clone());
     let forwards = port_forwards(base, options, &proxy, authenticator.clone());
     let rules = admission(base, options, certificate, &metrics, &health);
@@ -141,6 +142,7 @@ pub(super) fn build(
         .merge(agents)
         .merge(drover_terminals::router(terminals))
         .merge(drover_port_forwards::router(forwards.clone()))
+        .merge(history)
         .merge(gitops(base, options, trust))
         .merge(git)
         .merge(telemetry)
@@ -271,7 +273,7 @@ fn new_proxy(
     tunnels: Tunnels,
     metrics: &Metrics,
     health: &Health,
-) -> Arc<Proxy> {
+) -> Proxy {
     let open = OpenStreams::new();
     let recorded = audit.clone();
     health.check("audit", move || recorded.problem().map_or(Ok(()), Err));
@@ -283,27 +285,38 @@ fn new_proxy(
         base.runtime.clone(),
     ));
     base.spawn(run_hub_access(base.hub.clone(), base.runtime.clone()));
-    Arc::new(Proxy::new(
+    Proxy::new(
         base.hub.clone(),
         authenticator.clone(),
         tunnels,
         open,
         audit.clone(),
         metrics.clone(),
-    ))
+    )
 }
 
-/// Starts the row service. Returns its route.
-fn rows(
+/// Starts the row service and the history of objects. Returns the proxy, which reports writes to the
+/// history, the route of the row service and the route of the history.
+fn lists(
     base: &Base,
     options: &ServerOptions,
-    proxy: &Arc<Proxy>,
+    proxy: Proxy,
     authenticator: Authenticator,
-) -> Router {
-    let memory = options.memory.rows;
-    let rows = RowService::new(Arc::clone(proxy), authenticator, memory, base.stop.clone());
+) -> (Arc<Proxy>, Router, Router) {
+    let versions = HistoryStore::new(options.memory.history);
+    let proxy = Arc::new(proxy.with_write_observer(Arc::new(versions.clone())));
+    let rows = RowService::new(
+        Arc::clone(&proxy),
+        authenticator.clone(),
+        options.memory.rows,
+        versions.clone(),
+        base.stop.clone(),
+    );
     base.spawn(rows.clone().run());
-    drover_row_service::router(rows)
+    let history = ObjectHistories::new(versions, Arc::clone(&proxy), authenticator);
+    base.spawn(history.clone().run(base.stop.clone()));
+    let rows = drover_row_service::router(rows);
+    (proxy, rows, drover_history::router(history))
 }
 
 /// Starts the task that ends port forwards. Returns the port forwards.

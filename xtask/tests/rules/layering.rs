@@ -130,9 +130,21 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("drover-rows", &["drover-quantity"]),
     (
+        "drover-history",
+        &[
+            "drover-access",
+            "drover-api",
+            "drover-http-edge",
+            "drover-identity",
+            "drover-proxy",
+        ],
+    ),
+    (
         "drover-row-service",
         &[
+            "drover-access",
             "drover-api",
+            "drover-history",
             "drover-http-edge",
             "drover-identity",
             "drover-proxy",
@@ -172,6 +184,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-apply",
             "drover-audit",
             "drover-entropy",
+            "drover-history",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
@@ -290,6 +303,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "drover-fleet",
             "drover-git",
             "drover-git-hosting",
+            "drover-history",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
@@ -361,6 +375,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "drover-audit",
             "drover-fleet",
             "drover-git-hosting",
+            "drover-history",
             "drover-http-edge",
             "drover-hub",
             "drover-identity",
@@ -378,6 +393,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         "utoipa-axum",
         &[
             "drover-agent-gateway",
+            "drover-history",
             "drover-http-edge",
             "drover-port-forwards",
             "drover-rest",

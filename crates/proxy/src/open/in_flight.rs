@@ -9,6 +9,7 @@ use drover_api::ids::UserUid;
 use drover_tunnel::tunnel::Traffic;
 use futures::task::AtomicWaker;
 use http::StatusCode;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::open::{AbortObserver, AbortReason, Key, OpenStreams};
@@ -117,6 +118,12 @@ impl InFlightRequest {
 
     pub(crate) fn permit(&self) -> &Permit {
         &self.access.permit
+    }
+
+    /// Returns the name of the user who sent the request, and the time of the request.
+    pub(crate) fn sender(&self) -> Option<(Arc<str>, Timestamp)> {
+        let person = self.subject.person.as_ref()?;
+        Some((Arc::clone(&person.name), self.subject.received))
     }
 
     /// Returns the impersonated user. Returns `None` without impersonation.

@@ -15,6 +15,7 @@ use drover_api::kinds::{
     Cluster, ClusterScope, ClusterSpec, Token, TokenPurpose, TokenSpec, User, UserSpec,
 };
 use drover_audit::{Audit, Destination};
+use drover_history::{HistoryStore, ObjectHistories};
 use drover_hub::{Hub, Keys, Stores};
 use drover_identity::accounts::WatchableKinds;
 use drover_identity::{Authenticator, LastUse};
@@ -178,17 +179,21 @@ impl Rig {
         let revocation = run_revocation(open.clone(), stores.clone(), watched, runtime.clone());
         tokio::spawn(revocation);
         tokio::spawn(accounts.run(WatchableKinds::All, runtime));
-        let handler = Arc::new(handler);
+        let versions = HistoryStore::new(1 << 20);
+        let handler = Arc::new(handler.with_write_observer(Arc::new(versions.clone())));
         let rows = RowService::new(
             Arc::clone(&handler),
             authenticator.clone(),
             64 << 20,
+            versions.clone(),
             stop.clone(),
         );
+        let histories = ObjectHistories::new(versions, Arc::clone(&handler), authenticator.clone());
         let serve = any(async move |request: axum::extract::Request| handler.serve(request).await);
         let router = Router::new()
             .route("/k8s/clusters/{*rest}", serve)
-            .merge(drover_row_service::router(rows));
+            .merge(drover_row_service::router(rows))
+            .merge(drover_history::router(histories));
         let address = listen(router, stop.clone()).await;
         Self {
             stores,

@@ -1,5 +1,7 @@
 //! Tests of the row service: the WebSocket of a page, with lists of scripted clusters.
 
+mod history;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,11 +74,15 @@ impl Page {
     }
 
     async fn subscribe(&mut self, clusters: &[&str]) {
+        self.subscribe_to("v1", "pods", clusters).await;
+    }
+
+    async fn subscribe_to(&mut self, api_version: &str, plural: &str, clusters: &[&str]) {
         let message = ClientMessage::Subscribe {
             id: 1,
             list: ListSpec {
-                api_version: "v1".to_owned(),
-                plural: "pods".to_owned(),
+                api_version: api_version.to_owned(),
+                plural: plural.to_owned(),
                 clusters: clusters.iter().map(|name| (*name).to_owned()).collect(),
                 namespaces: Vec::new(),
             },

@@ -1,0 +1,239 @@
+//! The stored versions of one object, and the writes of users.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use drover_api::rest::VersionManager;
+use jiff::{SignedDuration, Timestamp};
+
+use super::UserWrite;
+use crate::compress::Compressed;
+use crate::object::{ManagerEntry, Observed, changed_managers, managed_at};
+
+/// Maximum number of stored versions of an object.
+pub(super) const MAX_VERSIONS: usize = 20;
+/// Maximum size of the JSON of all versions of an object in bytes.
+pub(super) const MAX_PLAIN: usize = 4 << 20;
+/// Maximum number of stored writes of an object.
+const MAX_WRITES: usize = 20;
+/// Approximate memory of a version in addition to its content, in bytes.
+const VERSION_OVERHEAD: usize = 256;
+/// Maximum difference between the clocks of the server and of a cluster.
+const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_secs(30);
+
+/// The content of a stored version.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// The object.
+    Stored(Compressed),
+    /// The object exceeds the size limit.
+    TooLarge,
+    /// The object was deleted.
+    Deleted,
+}
+
+/// A stored version of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredVersion {
+    pub(crate) number: u64,
+    pub(crate) seen: Timestamp,
+    pub(crate) uid: Box<str>,
+    pub(crate) resource_version: Box<str>,
+    /// The last resource version with the same content.
+    last_resource_version: Box<str>,
+    pub(crate) generation: Option<i64>,
+    pub(crate) managers: Vec<VersionManager>,
+    /// The time of the newest entry of `managedFields`.
+    managed_at: Option<Timestamp>,
+    pub(crate) content: Content,
+}
+
+impl StoredVersion {
+    fn size(&self) -> usize {
+        let manager = |it: &VersionManager| {
+            size_of_val(it) + it.name.len() + it.subresource.as_ref().map_or(0, String::len)
+        };
+        let content = match &self.content {
+            Content::Stored(content) => content.size(),
+            Content::TooLarge | Content::Deleted => 0,
+        };
+        VERSION_OVERHEAD + content + self.managers.iter().map(manager).sum::<usize>()
+    }
+
+    fn plain(&self) -> usize {
+        match &self.content {
+            Content::Stored(content) => content.plain,
+            Content::TooLarge | Content::Deleted => 0,
+        }
+    }
+
+    const fn is_deletion(&self) -> bool {
+        matches!(self.content, Content::Deleted)
+    }
+}
+
+/// A version to store.
+pub(super) struct NewVersion {
+    pub(super) observed: Observed,
+    pub(super) content: Content,
+    pub(super) seen: Timestamp,
+}
+
+/// The stored versions of one object, oldest first.
+#[derive(Default)]
+pub(super) struct ObjectVersions {
+    versions: VecDeque<StoredVersion>,
+    /// The hash of the last version's content.
+    hash: u64,
+    /// The managers of the last state.
+    managers: Vec<ManagerEntry>,
+    writes: VecDeque<UserWrite>,
+}
+
+impl ObjectVersions {
+    /// Reports whether a state is a new version. A state with the content of the last version updates
+    /// this version. A state that is older than the last version is no new version: lists and watches
+    /// of several users can deliver states in another order.
+    pub(super) fn needs(&mut self, observed: &Observed) -> bool {
+        let Some(last) = self.versions.back_mut() else {
+            return true;
+        };
+        if *last.uid == *observed.uid {
+            let new = number(&observed.resource_version);
+            let is_old = new.is_some_and(|new| {
+                number(&last.last_resource_version).is_some_and(|known| new <= known)
+            });
+            if is_old || *last.last_resource_version == *observed.resource_version {
+                return false;
+            }
+            if !last.is_deletion() && self.hash == observed.hash {
+                last.last_resource_version = observed.resource_version.as_str().into();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Adds a version with this number, and removes old versions above the limits.
+    pub(super) fn add(&mut self, new: NewVersion, number: u64) {
+        let NewVersion {
+            observed,
+            content,
+            seen,
+        } = new;
+        let is_deletion = matches!(content, Content::Deleted);
+        let is_known_deletion =
+            |last: &StoredVersion| is_deletion && last.is_deletion() && *last.uid == *observed.uid;
+        // Another task can have added the same state.
+        if self.versions.back().is_some_and(is_known_deletion)
+            || (!is_deletion && !self.needs(&observed))
+        {
+            return;
+        }
+        let has_previous = self.versions.back().is_some_and(|last| !last.is_deletion());
+        let old = has_previous.then_some(&*self.managers);
+        let managers = if is_deletion {
+            Vec::new()
+        } else {
+            changed_managers(old, &observed.managers)
+        };
+        self.versions.push_back(StoredVersion {
+            number,
+            seen,
+            uid: observed.uid.into(),
+            last_resource_version: observed.resource_version.as_str().into(),
+            resource_version: observed.resource_version.into(),
+            generation: observed.generation,
+            managers,
+            managed_at: managed_at(&observed.managers),
+            content,
+        });
+        (self.hash, self.managers) = (observed.hash, observed.managers);
+        let mut plain: usize = self.versions.iter().map(StoredVersion::plain).sum();
+        while self.versions.len() > MAX_VERSIONS || plain > MAX_PLAIN {
+            let Some(removed) = self.versions.pop_front() else {
+                break;
+            };
+            plain -= removed.plain();
+        }
+    }
+
+    pub(super) fn add_write(&mut self, write: UserWrite) {
+        self.writes.push_back(write);
+        if self.writes.len() > MAX_WRITES {
+            self.writes.pop_front();
+        }
+    }
+
+    /// Reports whether the object has several versions.
+    pub(super) fn has_changes(&self) -> bool {
+        self.versions.len() > 1
+    }
+
+    /// Returns the approximate memory in bytes.
+    pub(super) fn size(&self) -> usize {
+        let versions: usize = self.versions.iter().map(StoredVersion::size).sum();
+        let manager = |it: &ManagerEntry| size_of_val(it) + it.manager.name.len();
+        let managers: usize = self.managers.iter().map(manager).sum();
+        let writes = self.writes.len() * (size_of::<UserWrite>() + 32);
+        versions + managers + writes
+    }
+
+    /// Removes versions and writes before a time. Returns false if nothing is left.
+    pub(super) fn remove_before(&mut self, oldest: Timestamp) -> bool {
+        self.versions.retain(|version| version.seen >= oldest);
+        self.writes.retain(|write| write.ended >= oldest);
+        !self.versions.is_empty() || !self.writes.is_empty()
+    }
+
+    /// Returns the versions with the users of each version.
+    pub(super) fn with_users(&self) -> Vec<(StoredVersion, Vec<Arc<str>>)> {
+        let previous = std::iter::once(None).chain(self.versions.iter().map(Some));
+        let versions = self.versions.iter().zip(previous);
+        versions
+            .map(|(version, previous)| {
+                let mut users = Vec::new();
+                for write in self
+                    .writes
+                    .iter()
+                    .filter(|it| leads_to(it, version, previous))
+                {
+                    if !users.contains(&write.user) {
+                        users.push(Arc::clone(&write.user));
+                    }
+                }
+                (version.clone(), users)
+            })
+            .collect()
+    }
+}
+
+/// Reports whether a write led to a version. The resource version of the write is greater than the
+/// last resource version of the previous version, because a write without a change returns the
+/// current resource version. The last change of a field manager is near the time of the write: the
+/// first version can be much newer than the write, or older than a write without a change.
+fn leads_to(write: &UserWrite, version: &StoredVersion, previous: Option<&StoredVersion>) -> bool {
+    let earliest = write.began - CLOCK_DIFFERENCE;
+    let latest = write.ended + CLOCK_DIFFERENCE;
+    let is_near = |at: Timestamp| at >= earliest && at <= latest;
+    let Some(written) = &write.resource_version else {
+        return version.is_deletion() && is_near(version.seen);
+    };
+    if version.is_deletion() {
+        return false;
+    }
+    let is_between = match (number(written), number(&version.resource_version)) {
+        (Some(written), Some(version)) => {
+            let previous = previous.and_then(|it| number(&it.last_resource_version));
+            written <= version && previous.is_none_or(|previous| previous < written)
+        }
+        _ => **written == *version.resource_version,
+    };
+    is_between && version.managed_at.is_none_or(is_near)
+}
+
+/// Returns the number of a resource version. Resource versions of one resource are ordered numbers
+/// (KEP-5504).
+fn number(resource_version: &str) -> Option<u128> {
+    resource_version.parse().ok()
+}
