@@ -5,6 +5,7 @@ mod audit;
 mod clusters;
 mod connection;
 mod fleet;
+mod history;
 mod objects;
 mod people;
 mod plugin;
@@ -22,6 +23,7 @@ pub use audit::*;
 pub use clusters::*;
 pub use connection::*;
 pub use fleet::*;
+pub use history::*;
 pub use objects::*;
 pub use people::*;
 pub use plugin::*;
@@ -49,6 +51,8 @@ pub enum ClientCommand {
     Get(Box<GetArgs>),
     /// Search objects of several clusters by name, label and image
     Search(Box<SearchArgs>),
+    /// Show the last versions of an object, with their users and changes
+    History(Box<HistoryArgs>),
     /// Show the usage of CPU and memory in several clusters
     Top(Box<TopArgs>),
     /// Set and remove labels of objects in several clusters

@@ -51,6 +51,7 @@ pub async fn run(
         ClientCommand::Cluster(args) => clusters::run(&args, environment).await,
         ClientCommand::Get(args) => get::run(&args, environment).await,
         ClientCommand::Search(args) => search::run(&args, environment).await,
+        ClientCommand::History(args) => get::history::run(&args, environment).await,
         ClientCommand::Top(args) => get::top::run(&args, environment).await,
         ClientCommand::Label(args) => label::run(&args, environment).await,
         ClientCommand::Logs(args) => logs::run(&args, environment).await,

@@ -2,6 +2,7 @@
 
 mod columns;
 mod fetch;
+pub(super) mod history;
 mod objects;
 mod printer;
 mod rows;
