@@ -221,6 +221,18 @@ export const SCREENS: readonly Screen[] = [
     ready: (page) => page.getByText("kind: StatefulSet").first().waitFor(),
   },
   {
+    name: "history",
+    path: "/clusters/demo-small/statefulsets/shop/store?tab=history",
+    stable: false,
+    ready: (page) => page.getByText("First recorded version").waitFor(),
+  },
+  {
+    name: "history-of-a-kind-without-history",
+    path: "/clusters/demo-small/pods/shop/store-0?tab=history",
+    stable: false,
+    ready: heading("No history of this kind"),
+  },
+  {
     name: "log",
     path: "/clusters/demo-small/pods/shop/store-0?tab=logs",
     stable: false,

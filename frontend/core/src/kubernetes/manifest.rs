@@ -1,6 +1,7 @@
 //! The manifest of a Kubernetes object.
 
 mod error;
+pub mod history;
 pub mod ownership;
 mod secret;
 

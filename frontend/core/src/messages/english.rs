@@ -2299,6 +2299,34 @@ catalogue! {
         incomplete = "Some pods are still on the node. Check the errors, and drain the node again.";
     }
 
+    /// The history of an object.
+    history: ObjectHistory {
+        history = "History";
+        help = "The server records versions while a user views this tab or a list of this kind. It keeps up to 20 versions for 7 days, until it restarts.";
+        no_kind = "No history of this kind";
+        no_kind_advice(kinds: &str) = format!("The server records only kinds that users configure: {kinds}. It records no other objects, because controllers change most of them often, and never Secrets.");
+        only_one = "No changes recorded yet. The list contains the first version that the server read.";
+        first = "First recorded version";
+        deleted = "Deleted";
+        recreated = "Deleted and created again";
+        too_large = "The version is larger than 512 KiB, so its content was not stored.";
+        last_manager(managers: &str) = format!("Last changed by {managers}");
+        user_with(users: &str, managers: &str) = format!("{users} with {managers}");
+        unknown = "Unknown author";
+        added(path: &str, value: &str) = format!("{path} added: {value}");
+        removed(path: &str, value: &str) = format!("{path} removed: {value}");
+        further(count: usize) = format!("and {}", counted(count, "further changed field", "further changed fields"));
+        show_diff = "Show changes";
+        hide_diff = "Hide changes";
+        show_object = "Show version";
+        hide_object = "Hide version";
+        versions = "Versions";
+        revert = "Revert to this version…";
+        reverting(time: &LocalTime) = format!("The editor contains the version of {time}. Review the changes before you save.");
+        the_history = "the history";
+        not_reverted = "Cannot create the manifest of this version.";
+    }
+
     /// The editor of manifests.
     editor: Editor {
         edit = "Edit";

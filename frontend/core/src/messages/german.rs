@@ -13,6 +13,7 @@ mod cluster_states;
 mod facts;
 mod forwards;
 mod frame;
+mod history;
 mod keys;
 mod metrics;
 mod object;

@@ -2,8 +2,10 @@
 
 mod actions;
 mod crash;
+mod diff;
 mod events;
 mod facts;
+mod history;
 mod logs;
 mod manifest;
 mod metrics;
@@ -43,6 +45,7 @@ use crate::screens::kinds::{NoDiscovery, tone_of};
 use crate::served_kinds::{KindOfUrl, ServedKinds};
 use actions::ObjectActions;
 use events::Events;
+use history::HistoryTab;
 use logs::Logs;
 pub(crate) use logs::SeveralLogs;
 use manifest::ManifestTab;
@@ -286,6 +289,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
         ("events", t().object.events()),
         ("metrics", t().metrics.metrics()),
         ("yaml", t().roles.yaml()),
+        ("history", t().history.history()),
         ("logs", t().settings.logs()),
         ("terminal", t().terminal.terminal()),
     ];
@@ -342,6 +346,7 @@ fn Parts(shown: LiveObject, object: Signal<Object>, overview: Memo<Overview>) ->
                     match chosen.get().as_str() {
                         "events" => view! { <Events named=named object=object/> }.into_any(),
                         "metrics" => view! { <MetricsTab named=named object=object history=history/> }.into_any(),
+                        "history" => view! { <HistoryTab named=named object=object gone=gone/> }.into_any(),
                         "yaml" => view! { <ManifestTab named=named object=object/> }.into_any(),
                         "logs" => view! { <Logs named=named object=object gone=gone/> }.into_any(),
                         "terminal" => view! { <TerminalTab named=named object=object/> }.into_any(),

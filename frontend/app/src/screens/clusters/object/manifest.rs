@@ -1,6 +1,6 @@
 //! The tab with the manifest of an object.
 
-mod edit;
+pub(super) mod edit;
 mod owners;
 mod secret;
 mod text;
@@ -85,7 +85,7 @@ impl View {
     }
 }
 
-async fn read_manifest(path: String) -> Result<Manifest, Problem> {
+pub(super) async fn read_manifest(path: String) -> Result<Manifest, Problem> {
     let yaml = Request::get(path.clone())
         .accepting(YAML)
         .parsing_problems_with(yaml_problem);

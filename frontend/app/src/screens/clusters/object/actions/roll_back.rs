@@ -1,7 +1,6 @@
 //! The form that rolls back a workload to a revision.
 
 use drover_ui_core::action::{Change, Revision, revision_source, revisions, template_text};
-use drover_ui_core::diff::{DiffLine, diff, with_context};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::field::Select;
@@ -11,10 +10,8 @@ use leptos::task::spawn_local;
 use serde_json::Value;
 
 use super::form::{ActionForm, ChangeForm};
+use crate::screens::object::diff::text_diff;
 use crate::session::Session;
-
-/// The number of unchanged lines around a change.
-const CONTEXT: usize = 3;
 
 /// Shows the form that rolls back a workload to a revision.
 #[component]
@@ -91,23 +88,8 @@ fn TemplateDiff(dialog: ActionForm, revision: Revision) -> impl IntoView {
         template.map(template_text).unwrap_or_default()
     });
     let target = template_text(&revision.template);
-    let lines = diff(&current, &target);
-    let lines = with_context(&lines, CONTEXT);
-    if lines.is_empty() {
+    if current == target {
         return view! { <p class="muted">{t().actions.no_changes()}</p> }.into_any();
     }
-    let rows = lines.into_iter().map(|line| {
-        let (class, mark, text) = match line {
-            DiffLine::Same(text) => ("", " ", text),
-            DiffLine::Removed(text) => ("removed", "-", text),
-            DiffLine::Added(text) => ("added", "+", text),
-        };
-        view! { <span class=class>{format!("{mark} {text}\n")}</span> }
-    });
-    view! {
-        <div class="code diff">
-            <pre tabindex="0" aria-label=t().actions.changes()><code>{rows.collect_view()}</code></pre>
-        </div>
-    }
-    .into_any()
+    text_diff(&current, &target)
 }

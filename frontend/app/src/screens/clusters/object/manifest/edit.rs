@@ -1,7 +1,6 @@
 //! The editor of a manifest: edit, review and save.
 
 use drover_ui_core::action::{Access, explain_problem};
-use drover_ui_core::diff::{DiffLine, diff, with_context};
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::manifest::{Manifest, manifest_errors};
 use drover_ui_core::merge::{has_conflict, merge};
@@ -18,14 +17,13 @@ use super::read_manifest;
 use crate::editor::{Editor, EditorText};
 use crate::fetch::Request;
 use crate::reflector::until_cleanup;
+use crate::screens::object::diff::text_diff;
 use crate::screens::object::permission::missing_right;
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
 
 /// The maximum size of a schema document, in bytes.
 const MAX_SCHEMA: usize = 8_000_000;
-/// The number of unchanged lines around a change.
-const CONTEXT: usize = 3;
 
 /// Shows the button that opens the editor, disabled without the permission to update the object.
 #[component]
@@ -184,10 +182,13 @@ impl Edited {
 
 /// Shows the editor of a manifest.
 #[component]
-pub(super) fn Edit(
+pub(in crate::screens::object) fn Edit(
     named: StoredValue<KubectlObject>,
     /// The manifest without managed fields.
     text: String,
+    /// The first text of the editor, if it differs from the manifest.
+    #[prop(optional_no_strip)]
+    draft: Option<String>,
     /// The format of the manifest, `yaml` or `json`.
     language: &'static str,
     /// Closes the editor without a change.
@@ -198,7 +199,7 @@ pub(super) fn Edit(
     let edited = Edited {
         named,
         language,
-        editor: EditorText::new(text.clone()),
+        editor: EditorText::new(draft.unwrap_or_else(|| text.clone())),
         base: RwSignal::new(text),
         reviewed: RwSignal::new(None),
         notice: RwSignal::new(None),
@@ -249,26 +250,14 @@ pub(super) fn Edit(
 #[component]
 fn Review(edited: Edited, after: String, on_done: Callback<()>) -> impl IntoView {
     let before = edited.base.get_untracked();
-    let lines = diff(&before, &after);
-    let lines = with_context(&lines, CONTEXT);
-    let is_empty = lines.is_empty();
-    let rows = lines.into_iter().map(|line| {
-        let (class, mark, text) = match line {
-            DiffLine::Same(text) => ("", ' ', text),
-            DiffLine::Removed(text) => ("removed", '-', text),
-            DiffLine::Added(text) => ("added", '+', text),
-        };
-        view! { <span class=class>{format!("{mark} {text}\n")}</span> }
-    });
+    let is_empty = before.lines().eq(after.lines());
     let command = edited
         .named
         .with_value(|named| named.replace(edited.language));
     view! {
         <h3>{t().editor.review_title()}</h3>
         {is_empty.then(|| view! { <p>{t().editor.no_changes()}</p> })}
-        <div class="code diff">
-            <pre tabindex="0" aria-label=t().actions.changes()><code>{rows.collect_view()}</code></pre>
-        </div>
+        {text_diff(&before, &after)}
         <Code label=t().labels.command() text=command wraps=true/>
         <div class="dialog-foot">
             <Button disabled=edited.busy on_press=move |()| edited.reviewed.set(None)>{t().editor.back()}</Button>
