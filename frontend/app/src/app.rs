@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use leptos_router::components::{Route, Router, Routes};
 use leptos_router::path;
 
-use crate::chunk::{self, lazy};
+use crate::chunk::{self, LazyParts, lazy, lazy_part};
 use crate::clock::Clock;
 use crate::frame::Frame;
 use crate::screens::chunks::{
@@ -74,6 +74,10 @@ fn Unreachable(advice: String) -> impl IntoView {
 #[component]
 fn Inside() -> impl IntoView {
     UnsavedGuard::provide();
+    provide_context(LazyParts {
+        palette: || lazy_part(|| account(AccountScreen::Palette)),
+        view_dialogs: || lazy_part(|| account(AccountScreen::ViewDialogs)),
+    });
     chunk::preload(preload_all);
     view! {
         <Router>

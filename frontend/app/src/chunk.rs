@@ -53,15 +53,37 @@ impl Pending {
     }
 }
 
+/// The parts of the frame and of lists that a chunk contains, as a context. A context, because the
+/// chunks contain modules that these parts use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LazyParts {
+    /// Shows the content of the command palette.
+    pub(crate) palette: fn() -> AnyView,
+    /// Shows the dialogs of saved views.
+    pub(crate) view_dialogs: fn() -> AnyView,
+}
+
 /// Returns the route view of a screen in a chunk.
 pub(crate) fn lazy<F>(load: fn() -> F) -> impl Fn() -> AnyView + Clone
 where
     F: Future<Output = LoadResult> + 'static,
 {
-    move || show(move || Box::pin(load()))
+    let placeholder = || view! { <div class="page"><Skeleton/></div> }.into_any();
+    move || show(move || Box::pin(load()), placeholder)
 }
 
-fn show(load: impl Fn() -> Loading + Copy + Send + Sync + 'static) -> AnyView {
+/// Shows a part of a screen that a chunk contains. The part has no placeholder.
+pub(crate) fn lazy_part<F>(load: fn() -> F) -> AnyView
+where
+    F: Future<Output = LoadResult> + 'static,
+{
+    show(move || Box::pin(load()), || ().into_any())
+}
+
+fn show(
+    load: impl Fn() -> Loading + Copy + Send + Sync + 'static,
+    placeholder: fn() -> AnyView,
+) -> AnyView {
     // A loaded chunk must not show the placeholder.
     let mut loading = load();
     if let Some(Ok(screen)) = (&mut loading).now_or_never() {
@@ -86,7 +108,7 @@ fn show(load: impl Fn() -> Loading + Copy + Send + Sync + 'static) -> AnyView {
         finish(load());
     };
     let screen = move || match loaded.get() {
-        None => view! { <div class="page"><Skeleton/></div> }.into_any(),
+        None => placeholder(),
         Some(Ok(screen)) => screen(),
         Some(Err(())) => view! { <CannotLoad again=again/> }.into_any(),
     };

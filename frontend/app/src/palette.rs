@@ -19,6 +19,7 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
+use crate::chunk::LazyParts;
 use crate::live::Clusters;
 use crate::pages::pages;
 use crate::saved_views::SavedViews;
@@ -71,6 +72,7 @@ struct Command {
 #[component]
 pub(crate) fn Palette() -> impl IntoView {
     let PaletteOpen(open) = expect_context();
+    let content = expect_context::<LazyParts>().palette;
     let node = NodeRef::<html::Dialog>::new();
     follow(node, open);
     view! {
@@ -80,7 +82,7 @@ pub(crate) fn Palette() -> impl IntoView {
             node_ref=node
             on:close=move |_| open.set(false)
         >
-            {move || open.get().then(|| view! { <Choice open=open/> })}
+            {move || open.get().then(content)}
         </dialog>
     }
 }
@@ -179,8 +181,10 @@ impl PaletteSearch {
     }
 }
 
+/// Shows the text field and the results.
 #[component]
-fn Choice(open: RwSignal<bool>) -> impl IntoView {
+pub(crate) fn PaletteContent() -> impl IntoView {
+    let PaletteOpen(open) = expect_context();
     let choosing = PaletteSearch::new(open);
     choosing.scrolls();
     let input = NodeRef::<html::Input>::new();

@@ -26,7 +26,9 @@ use super::roles::{GlobalMembers, GlobalRolePage, NewGlobalRole, NewRole, RolePa
 use super::settings::SettingsPage;
 use super::tokens::Tokens;
 use super::users::{UserPage, Users};
+use super::views::ViewDialogs;
 use crate::chunk::{LoadResult, Screen};
+use crate::palette::PaletteContent;
 
 /// A screen of a cluster or a Kubernetes object.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +110,7 @@ pub(crate) fn administration(screen: AdministrationScreen) -> LoadResult {
     Ok(screen)
 }
 
-/// A screen of the user's account, or a screen that users rarely open.
+/// A screen of the user's account, a screen that users rarely open, or a dialog.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AccountScreen {
     Import,
@@ -118,9 +120,11 @@ pub(crate) enum AccountScreen {
     Device,
     Password,
     Kit,
+    Palette,
+    ViewDialogs,
 }
 
-/// The screens of the user's account, and the screens that users rarely open.
+/// The screens of the user's account, the screens that users rarely open, and dialogs.
 #[wasm_split(
     account,
     wasm_split_path = leptos::wasm_split,
@@ -136,6 +140,8 @@ pub(crate) fn account(screen: AccountScreen) -> LoadResult {
         AccountScreen::Device => || view! { <Device/> }.into_any(),
         AccountScreen::Password => || view! { <ChangePassword/> }.into_any(),
         AccountScreen::Kit => || view! { <Kit/> }.into_any(),
+        AccountScreen::Palette => || view! { <PaletteContent/> }.into_any(),
+        AccountScreen::ViewDialogs => || view! { <ViewDialogs/> }.into_any(),
     };
     Ok(screen)
 }

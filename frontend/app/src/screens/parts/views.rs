@@ -10,6 +10,7 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::menu::{Item, Menu};
 use leptos::prelude::*;
 
+use crate::chunk::LazyParts;
 use crate::saved_views::SavedViews;
 use crate::unsaved::UnsavedGuard;
 use form::ViewForm;
@@ -47,6 +48,17 @@ impl EditedView {
     }
 }
 
+/// The states of the dialogs of a menu, as a context.
+#[derive(Clone, Copy, Default)]
+struct Dialogs {
+    /// True while the form is open.
+    editing: RwSignal<bool>,
+    /// True while the list of views is open.
+    managing: RwSignal<bool>,
+    /// The content of the form.
+    edited: RwSignal<EditedView>,
+}
+
 /// Shows the menu with the saved views, and its dialogs.
 #[component]
 pub(crate) fn ViewsMenu() -> impl IntoView {
@@ -56,15 +68,17 @@ pub(crate) fn ViewsMenu() -> impl IntoView {
     );
     // The effect runs after the first requests of the page, whose responses the page already has.
     Effect::new(move || views.refresh());
-    let (editing, managing) = (RwSignal::new(false), RwSignal::new(false));
-    let edited = RwSignal::new(EditedView::default());
+    let dialogs = Dialogs::default();
+    let Dialogs {
+        editing,
+        managing,
+        edited,
+    } = dialogs;
+    provide_context(dialogs);
+    let content = expect_context::<LazyParts>().view_dialogs;
+    let is_used = Memo::new(move |before| before == Some(&true) || editing.get() || managing.get());
     let save = move || {
         edited.set(EditedView::of_page());
-        editing.set(true);
-    };
-    let edit = move |view: ViewView| {
-        managing.set(false);
-        edited.set(EditedView::of(&view));
         editing.set(true);
     };
     let items = move || {
@@ -83,6 +97,24 @@ pub(crate) fn ViewsMenu() -> impl IntoView {
     };
     view! {
         {move || view! { <Menu label=t().views.menu_help() items=items()>{t().views.menu()}</Menu> }}
+        {move || is_used.get().then(content)}
+    }
+}
+
+/// Shows the dialogs that save and manage views.
+#[component]
+pub(crate) fn ViewDialogs() -> impl IntoView {
+    let Dialogs {
+        editing,
+        managing,
+        edited,
+    } = expect_context();
+    let edit = move |view: ViewView| {
+        managing.set(false);
+        edited.set(EditedView::of(&view));
+        editing.set(true);
+    };
+    view! {
         <ViewForm open=editing edited=edited/>
         <ManageViews open=managing on_edit=edit/>
     }

@@ -10,9 +10,18 @@ use crate::completion::{LastTerm, Suggestion};
 /// The maximum number of suggested values of a column.
 const MAX_VALUES: usize = 12;
 
+/// The properties that not all lists have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// True for a list of several clusters.
+    pub cluster: bool,
+    /// True for a list of a namespaced kind.
+    pub namespace: bool,
+}
+
 /// Returns the terms that can complete the last term of a filter. The values come from the rows that
 /// the page knows. Returns no term for an empty last term.
-pub fn suggestions(text: &str, list: &KnownList, several_clusters: bool) -> Vec<Suggestion> {
+pub fn suggestions(text: &str, list: &KnownList, properties: Properties) -> Vec<Suggestion> {
     let last = LastTerm::of(text);
     let (sign, term) = match last.term.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -23,7 +32,7 @@ pub fn suggestions(text: &str, list: &KnownList, several_clusters: bool) -> Vec<
     }
     let lower = term.to_lowercase();
     let Some((name, value)) = lower.split_once(':') else {
-        let names = names(list, several_clusters);
+        let names = names(list, properties);
         let fitting = names.iter().filter(|name| name.starts_with(&lower));
         return fitting
             .map(|name| last.replaced_by(format!("{sign}{name}:"), ""))
@@ -41,13 +50,12 @@ pub fn suggestions(text: &str, list: &KnownList, several_clusters: bool) -> Vec<
 }
 
 /// Returns the names of properties: the properties of all rows, and the columns.
-fn names(list: &KnownList, several_clusters: bool) -> Vec<&str> {
+fn names(list: &KnownList, properties: Properties) -> Vec<&str> {
     let mut names = vec!["state", "name"];
-    if several_clusters {
+    if properties.cluster {
         names.push("cluster");
     }
-    let is_namespaced = list.window().any(|(_, row)| row.namespace().is_some());
-    if is_namespaced {
+    if properties.namespace {
         names.push("namespace");
     }
     for column in list.columns.iter() {
@@ -121,7 +129,11 @@ mod tests {
     }
 
     fn texts(text: &str) -> Vec<String> {
-        let found = suggestions(text, &list(), true).into_iter();
+        let all = Properties {
+            cluster: true,
+            namespace: true,
+        };
+        let found = suggestions(text, &list(), all).into_iter();
         found.map(|it| it.text).collect()
     }
 

@@ -6,6 +6,7 @@ use drover_api::rest::ClusterView;
 use drover_rows::Query;
 use drover_ui_core::cluster::{Health, state};
 use drover_ui_core::kind::Kind;
+use drover_ui_core::list::suggestions::Properties;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, sentence};
 use drover_ui_core::search::SearchedCluster;
@@ -50,6 +51,10 @@ fn Everywhere(kind: Kind) -> impl IntoView {
         Some(matching(&items, &query))
     });
     let totals = Totals::new();
+    let properties = Properties {
+        cluster: true,
+        namespace: kind.namespaced,
+    };
     let place = kind.namespaced.then(|| {
         let none = Signal::derive(Vec::new);
         view! { <SuggestField label=t().labels.namespace() hint=t().kinds.all_namespaces() choices=none value=view.namespaces.chosen/> }
@@ -61,7 +66,7 @@ fn Everywhere(kind: Kind) -> impl IntoView {
         <div class="list-bar">
             <div class="list-clusters"><SearchField label=t().kinds.filter_clusters() hint=t().kinds.filter_clusters_hint() value=view.clusters/></div>
             {place}
-            <div class="list-search"><SearchField label=t().kinds.filter(kind.heading) hint=t().kinds.filter_hint() value=view.text slash=true found=Some(totals.suggestions(view, true))/></div>
+            <div class="list-search"><SearchField label=t().kinds.filter(kind.heading) hint=t().kinds.filter_hint() value=view.text slash=true found=Some(totals.suggestions(view, properties))/></div>
             <ShownTotals totals=totals view=view/>
             <span class="grow"></span>
             <ViewsMenu/>

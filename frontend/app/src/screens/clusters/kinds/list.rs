@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::list::suggestions::Properties;
 use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::listed;
 use drover_ui_core::problem::Problem;
@@ -46,13 +47,17 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
         kubectl::list(kind, &of, namespace, view.wide.get())
     });
     let totals = Totals::new();
+    let properties = Properties {
+        cluster: false,
+        namespace: kind.namespaced,
+    };
     view! {
         <div class="list-bar">
             <Filters
                 label=t().kinds.filter(kind.heading)
                 hint=t().kinds.filter_hint()
                 text=view.text
-                found=Some(totals.suggestions(view, false))
+                found=Some(totals.suggestions(view, properties))
                 namespace=place
             />
             <ShownTotals totals=totals view=view/>

@@ -1,7 +1,7 @@
 //! The numbers of rows of a list, and the suggestions for its filter, in the bar above the list.
 
 use drover_rows::Severity;
-use drover_ui_core::list::suggestions::suggestions;
+use drover_ui_core::list::suggestions::{Properties, suggestions};
 use drover_ui_core::messages::t;
 use drover_ui_kit::picker::Choice;
 use drover_ui_kit::tally::{Count, Tally};
@@ -47,14 +47,14 @@ impl Totals {
 
     /// Returns the suggestions for the text filter. A change of the rows does not change the
     /// suggestions while the user types.
-    pub(super) fn suggestions(self, view: View, several_clusters: bool) -> Signal<Vec<Choice>> {
+    pub(super) fn suggestions(self, view: View, properties: Properties) -> Signal<Vec<Choice>> {
         Signal::derive(move || {
             let Some(live) = self.list.get() else {
                 return Vec::new();
             };
             let found = view.text.with(|text| {
                 let known = live.known.try_read_untracked();
-                known.map(|known| suggestions(text, &known, several_clusters))
+                known.map(|known| suggestions(text, &known, properties))
             });
             let found = found.unwrap_or_default().into_iter();
             let choices = found.map(|it| Choice {
