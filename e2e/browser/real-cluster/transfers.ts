@@ -72,7 +72,6 @@ export function transferTests({ cluster, page, owner, administrator, browser, br
     expect((await exec("wc -c /tmp/empty")).trim()).toBe("0 /tmp/empty");
 
     const saved = await download(`/tmp/${NAME}`);
-    expect(saved.name).toContain("$(id)");
     expect((await readFile(saved.file)).equals(bytes), "the downloaded file has the uploaded bytes").toBe(true);
   });
 
@@ -124,7 +123,7 @@ export function transferTests({ cluster, page, owner, administrator, browser, br
     await viewer.getByRole("heading", { name: "About", exact: true }).waitFor();
     await viewer.goto(`/clusters/${cluster}/pods/default/${POD}`);
     await viewer.getByRole("button", { name: /^Actions / }).click();
-    for (const name of ["Download file…", "Upload file…"]) {
+    for (const name of [/^Download file…/, /^Upload file…/]) {
       const item = viewer.getByRole("menuitem", { name });
       await expect(item).toHaveAttribute("aria-disabled", "true");
       await expect(item).toContainText("create pods/exec in namespace default");
