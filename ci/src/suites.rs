@@ -312,8 +312,8 @@ pub const SUITES: &[Suite] = &[
         cpu: 100,
         resources: &[Node, Browser],
         recorded: Recorded {
-            warm: 560,
-            cold: 620,
+            warm: 680,
+            cold: 740,
         },
         command: "\"$DROVER_CI\" tests --repeat --test browser",
         ..KUBERNETES
