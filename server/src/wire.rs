@@ -448,6 +448,7 @@ async fn keys(client: &kube::Client) -> Result<Keys, KeysError> {
 fn check_forward_domain(domain: Option<&ForwardDomain>, url: &str) -> Result<(), StartError> {
     let host = url.parse::<http::Uri>().ok();
     let host = host.as_ref().and_then(http::Uri::host).unwrap_or_default();
+    let host = host.trim_end_matches('.');
     match domain.filter(|domain| domain.contains(host)) {
         None => Ok(()),
         Some(domain) => Err(StartError::ForwardDomain {

@@ -6,8 +6,8 @@
 //! | content of a view that is shared with everyone | administrator |
 //! | content of a view that is shared with a project | a role in the project, or administrator |
 //!
-//! An owner who loses the permission to share can still delete the view or make it private, but
-//! cannot change what other users see.
+//! An owner who loses the permission to share can still delete the shared view or make it private,
+//! but cannot change its content.
 //!
 //! `metadata.ownerReferences` must contain exactly the owner, so that Kubernetes deletes the object
 //! with the owner. All references contain UIDs: a user or project with the same name inherits
