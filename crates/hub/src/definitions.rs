@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "+Yb5/X4VSUL0wKW/BxrxdGMnkBj8vdJs1nrIihIdR8c=";
+    const DIGEST: &str = "UoCiS0COhvRc/Hg0DmlSZjQrL8vxZBu7m8anAvBqafw=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {
