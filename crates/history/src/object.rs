@@ -25,7 +25,7 @@ const MAX_MANAGERS: usize = 64;
 /// Maximum length of the name of a field manager in bytes, as in Kubernetes.
 const MAX_MANAGER_NAME: usize = 128;
 /// Maximum length of UIDs and resource versions in bytes.
-const MAX_ID: usize = 128;
+pub(crate) const MAX_ID: usize = 128;
 
 /// Keys of hashes. Clusters must not know the keys, because equal hashes mean equal objects.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::new);

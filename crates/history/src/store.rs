@@ -187,7 +187,7 @@ impl HistoryStore {
 
     /// Returns the size of all versions in bytes.
     #[cfg(test)]
-    fn used(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.0.lock().used
     }
 }
@@ -221,13 +221,19 @@ impl State {
         history.change(key, self.tick, change);
         self.used = self.used + history.used() - before;
         while self.used > self.limit {
-            let largest = self.clusters.values_mut().max_by_key(|it| it.used());
-            let Some(freed) = largest.and_then(ClusterHistory::remove_oldest) else {
+            let largest = self.clusters.iter_mut().max_by_key(|(_, it)| it.used());
+            let Some((target, largest)) = largest else {
+                break;
+            };
+            let Some(freed) = largest.remove_oldest() else {
                 break;
             };
             self.used -= freed;
+            if largest.is_empty() {
+                let target = target.clone();
+                self.clusters.remove(&target);
+            }
         }
-        self.clusters.retain(|_, cluster| !cluster.is_empty());
     }
 }
 

@@ -5,7 +5,8 @@ use drover_proxy::{AcceptedWrite, WriteObserver};
 use http::uri::PathAndQuery;
 use serde::Deserialize;
 
-use crate::api_path::ApiPath;
+use crate::api_path::{ApiPath, MAX_NAME};
+use crate::object::MAX_ID;
 use crate::store::{HistoryStore, ObjectKey, UserWrite};
 
 /// The fields of a response that identify the written object.
@@ -46,7 +47,10 @@ impl WriteObserver for HistoryStore {
         } else {
             (&*written.name, Some(written.resource_version))
         };
-        if name.is_empty() || version.as_ref().is_some_and(String::is_empty) {
+        // A hostile cluster can send long values.
+        let is_name = !name.is_empty() && name.len() <= MAX_NAME;
+        let is_id = |id: &String| !id.is_empty() && id.len() <= MAX_ID;
+        if !is_name || !version.as_ref().is_none_or(is_id) {
             return;
         }
         let key = ObjectKey::new(path.kind, path.namespace, name);
@@ -95,6 +99,9 @@ impl Metadata {
 
 #[cfg(test)]
 mod tests {
+    use drover_access::permit::Target;
+    use drover_api::ids::ClusterUid;
+
     use super::*;
 
     fn wants(verb: Verb, path: &str) -> bool {
@@ -114,6 +121,28 @@ mod tests {
             Verb::Update,
             "/api/v1/namespaces/shop/secrets/token"
         ));
+    }
+
+    #[test]
+    fn write_with_a_long_name_or_resource_version_is_not_stored() {
+        let store = HistoryStore::new(1 << 20);
+        let accept = |name: &str, version: &str| {
+            let body =
+                format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"{version}"}}}}"#);
+            store.accepted(AcceptedWrite {
+                target: Target::Cluster(ClusterUid::new("a")),
+                path: PathAndQuery::from_static("/api/v1/namespaces/shop/configmaps"),
+                verb: Verb::Create,
+                user: "ann".into(),
+                began: jiff::Timestamp::UNIX_EPOCH,
+                ended: jiff::Timestamp::UNIX_EPOCH,
+                body: body.into_bytes(),
+            });
+            store.used()
+        };
+        assert_eq!(accept("web", &"1".repeat(MAX_ID + 1)), 0);
+        assert_eq!(accept(&"x".repeat(MAX_NAME + 1), "1"), 0);
+        assert!(accept("web", "1") > 0);
     }
 
     #[test]

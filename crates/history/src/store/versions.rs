@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::UserWrite;
 use crate::compress::Compressed;
-use crate::object::{ManagerEntry, Observed, changed_managers, managed_at};
+use crate::object::{MAX_ID, ManagerEntry, Observed, changed_managers, managed_at};
 
 /// Maximum number of stored versions of an object.
 pub(super) const MAX_VERSIONS: usize = 20;
@@ -18,6 +18,8 @@ pub(super) const MAX_PLAIN: usize = 4 << 20;
 const MAX_WRITES: usize = 20;
 /// Approximate memory of a version in addition to its content, in bytes.
 const VERSION_OVERHEAD: usize = 256;
+/// Approximate memory of a write in addition to its fields, in bytes.
+const WRITE_OVERHEAD: usize = 32;
 /// Maximum difference between the clocks of the server and of a cluster.
 const CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_secs(30);
 
@@ -50,14 +52,14 @@ pub(crate) struct StoredVersion {
 
 impl StoredVersion {
     fn size(&self) -> usize {
-        let manager = |it: &VersionManager| {
-            size_of_val(it) + it.name.len() + it.subresource.as_ref().map_or(0, String::len)
-        };
         let content = match &self.content {
             Content::Stored(content) => content.size(),
             Content::TooLarge | Content::Deleted => 0,
         };
-        VERSION_OVERHEAD + content + self.managers.iter().map(manager).sum::<usize>()
+        // A later state can change the last resource version. Its maximum length keeps the size equal.
+        let ids = self.uid.len() + self.resource_version.len() + MAX_ID;
+        let managers: usize = self.managers.iter().map(manager_size).sum();
+        VERSION_OVERHEAD + ids + content + managers
     }
 
     fn plain(&self) -> usize {
@@ -173,10 +175,13 @@ impl ObjectVersions {
     /// Returns the approximate memory in bytes.
     pub(super) fn size(&self) -> usize {
         let versions: usize = self.versions.iter().map(StoredVersion::size).sum();
-        let manager = |it: &ManagerEntry| size_of_val(it) + it.manager.name.len();
+        let manager = |it: &ManagerEntry| size_of::<u64>() + manager_size(&it.manager);
         let managers: usize = self.managers.iter().map(manager).sum();
-        let writes = self.writes.len() * (size_of::<UserWrite>() + 32);
-        versions + managers + writes
+        let write = |it: &UserWrite| {
+            let version = it.resource_version.as_ref().map_or(0, String::len);
+            size_of_val(it) + WRITE_OVERHEAD + it.user.len() + version
+        };
+        versions + managers + self.writes.iter().map(write).sum::<usize>()
     }
 
     /// Removes versions and writes before a time. Returns false if nothing is left.
@@ -206,6 +211,12 @@ impl ObjectVersions {
             })
             .collect()
     }
+}
+
+/// Returns the approximate memory of a field manager in bytes.
+fn manager_size(manager: &VersionManager) -> usize {
+    let subresource = manager.subresource.as_ref().map_or(0, String::len);
+    size_of_val(manager) + manager.name.len() + manager.operation.len() + subresource
 }
 
 /// Reports whether a write led to a version. The resource version of the write is greater than the
