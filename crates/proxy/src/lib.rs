@@ -53,6 +53,8 @@ pub struct Proxy {
     recorder: Arc<RequestRecorder>,
     streaming_client: StreamingClient,
     write_observer: Option<Arc<dyn WriteObserver>>,
+    /// The memory limit of the copies for the observer.
+    copy_budget: Arc<tokio::sync::Semaphore>,
 }
 
 impl Proxy {
@@ -77,6 +79,7 @@ impl Proxy {
             }),
             streaming_client: StreamingClient::new(),
             write_observer: None,
+            copy_budget: observed_write::copy_budget(),
         }
     }
 

@@ -9,6 +9,7 @@ use http::header::CONTENT_ENCODING;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Proxy;
 use super::handler::UpstreamRequest;
@@ -16,6 +17,10 @@ use crate::open::in_flight::InFlightRequest;
 
 /// Maximum size of a copied response in bytes. API servers accept objects of at most about 1.5 MiB.
 const MAX_COPY: usize = 2 << 20;
+/// Maximum size of all copies in KiB. Clients that read slowly would otherwise use much memory.
+const MAX_COPIES: usize = 32 << 10;
+/// Number of copied bytes for one permit of a KiB. A growing vector has up to twice its length.
+const BYTES_PER_PERMIT: usize = 512;
 
 /// A write that a cluster accepted.
 #[derive(Debug)]
@@ -45,11 +50,17 @@ pub trait WriteObserver: Send + Sync + 'static {
     fn accepted(&self, write: AcceptedWrite);
 }
 
+/// The memory limit of all copies of responses.
+pub(super) fn copy_budget() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(MAX_COPIES))
+}
+
 /// A request whose response the proxy reports if the cluster accepts the request.
 pub(super) struct ObservedRequest {
     observer: Arc<dyn WriteObserver>,
     path: PathAndQuery,
     verb: Verb,
+    budget: Arc<Semaphore>,
 }
 
 impl Proxy {
@@ -62,6 +73,7 @@ impl Proxy {
                 observer: Arc::clone(observer),
                 path: path.clone(),
                 verb,
+                budget: Arc::clone(&self.copy_budget),
             })
         })
     }
@@ -79,6 +91,7 @@ impl ObservedRequest {
             Box::new(ResponseCopy {
                 request: self,
                 body: Vec::new(),
+                permits: None,
                 is_complete: true,
             })
         })
@@ -89,18 +102,42 @@ impl ObservedRequest {
 pub(super) struct ResponseCopy {
     request: Box<ObservedRequest>,
     body: Vec<u8>,
-    /// False if the response exceeds the size limit.
+    /// The part of the memory limit of all copies that this copy uses.
+    permits: Option<OwnedSemaphorePermit>,
+    /// False if the response exceeds the size limit, or all copies exceed their limit.
     is_complete: bool,
 }
 
 impl ResponseCopy {
     pub(super) fn add(&mut self, data: &Bytes) {
-        self.is_complete &= self.body.len() + data.len() <= MAX_COPY;
+        self.is_complete = self.is_complete && self.reserve(self.body.len() + data.len());
         if self.is_complete {
             self.body.extend_from_slice(data);
         } else {
             self.body = Vec::new();
+            self.permits = None;
         }
+    }
+
+    /// Reserves memory for a copy of this length. Returns false above the limits.
+    fn reserve(&mut self, length: usize) -> bool {
+        let held = self
+            .permits
+            .as_ref()
+            .map_or(0, OwnedSemaphorePermit::num_permits);
+        let missing = length.div_ceil(BYTES_PER_PERMIT).saturating_sub(held);
+        let Some(missing) = u32::try_from(missing).ok().filter(|_| length <= MAX_COPY) else {
+            return false;
+        };
+        let budget = Arc::clone(&self.request.budget);
+        let Ok(permits) = budget.try_acquire_many_owned(missing) else {
+            return false;
+        };
+        match &mut self.permits {
+            Some(held) => held.merge(permits),
+            None => self.permits = Some(permits),
+        }
+        true
     }
 
     /// Reports the write.
@@ -115,6 +152,7 @@ impl ResponseCopy {
             observer,
             path,
             verb,
+            ..
         } = *self.request;
         observer.accepted(AcceptedWrite {
             target: in_flight.permit().target().clone(),
@@ -125,5 +163,48 @@ impl ResponseCopy {
             ended: Timestamp::now(),
             body: self.body,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct NoObserver;
+
+    impl WriteObserver for NoObserver {
+        fn wants(&self, _: Verb, _: &PathAndQuery) -> bool {
+            true
+        }
+
+        fn accepted(&self, _: AcceptedWrite) {}
+    }
+
+    fn copy(budget: &Arc<Semaphore>) -> Box<ResponseCopy> {
+        let request = Box::new(ObservedRequest {
+            observer: Arc::new(NoObserver),
+            path: PathAndQuery::from_static("/"),
+            verb: Verb::Create,
+            budget: Arc::clone(budget),
+        });
+        let copy = request.answered(StatusCode::OK, &HeaderMap::new());
+        copy.expect("the response is successful")
+    }
+
+    #[test]
+    fn copies_of_unread_responses_stay_within_a_common_limit() {
+        let budget = copy_budget();
+        let frame = Bytes::from(vec![0; MAX_COPY / 4]);
+        let mut copies: Vec<_> = (0..100).map(|_| copy(&budget)).collect();
+        for _ in 0..4 {
+            copies.iter_mut().for_each(|copy| copy.add(&frame));
+        }
+        let size: usize = copies.iter().map(|copy| copy.body.capacity()).sum();
+        assert!(size <= MAX_COPIES << 10, "{size}");
+        drop(copies);
+        assert_eq!(budget.available_permits(), MAX_COPIES);
+        let mut next = copy(&budget);
+        next.add(&frame);
+        assert!(next.is_complete && next.body.len() == frame.len());
     }
 }
