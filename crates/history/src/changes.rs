@@ -20,55 +20,85 @@ pub(crate) struct Changes {
 impl Changes {
     /// Compares two objects.
     pub(crate) fn between(old: &Value, new: &Value) -> Self {
-        let mut changes = Self::default();
-        changes.compare("", Some(old), Some(new));
-        changes
+        let mut comparison = Comparison::default();
+        comparison.compare(Some(old), Some(new));
+        comparison.changes
     }
+}
 
-    fn compare(&mut self, path: &str, old: Option<&Value>, new: Option<&Value>) {
+/// A part of a path.
+#[derive(Clone, Copy)]
+enum Segment<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+#[derive(Default)]
+struct Comparison<'a> {
+    changes: Changes,
+    /// The path of the current field. Only listed changes need the path as text.
+    path: Vec<Segment<'a>>,
+}
+
+impl<'a> Comparison<'a> {
+    fn compare(&mut self, old: Option<&'a Value>, new: Option<&'a Value>) {
         if old == new {
             return;
         }
         match (old, new) {
             (Some(Value::Object(old)), Some(Value::Object(new))) => {
                 for (key, value) in old {
-                    self.compare(&field(path, key), Some(value), new.get(key));
+                    self.field(Segment::Key(key), Some(value), new.get(key));
                 }
                 for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
-                    self.compare(&field(path, key), None, Some(value));
+                    self.field(Segment::Key(key), None, Some(value));
                 }
             }
             (Some(Value::Array(old)), Some(Value::Array(new))) => {
                 for index in 0..old.len().max(new.len()) {
-                    let path = format!("{path}[{index}]");
-                    self.compare(&path, old.get(index), new.get(index));
+                    self.field(Segment::Index(index), old.get(index), new.get(index));
                 }
             }
-            (old, new) => self.add(path, old, new),
+            (old, new) => self.add(old, new),
         }
     }
 
-    fn add(&mut self, path: &str, old: Option<&Value>, new: Option<&Value>) {
-        if self.listed.len() == MAX_CHANGES {
-            self.further += 1;
+    fn field(&mut self, segment: Segment<'a>, old: Option<&'a Value>, new: Option<&'a Value>) {
+        self.path.push(segment);
+        self.compare(old, new);
+        self.path.pop();
+    }
+
+    fn add(&mut self, old: Option<&Value>, new: Option<&Value>) {
+        if self.changes.listed.len() == MAX_CHANGES {
+            self.changes.further += 1;
             return;
         }
-        self.listed.push(FieldChange {
-            path: shortened(path, MAX_PATH),
+        self.changes.listed.push(FieldChange {
+            path: shortened(&path_text(&self.path), MAX_PATH),
             old: old.map(text),
             new: new.map(text),
         });
     }
 }
 
-/// Returns the path of a field. Keys with other characters than letters and digits are in brackets.
-fn field(path: &str, key: &str) -> String {
+/// Returns a path as text. Keys with other characters than letters and digits are in brackets.
+fn path_text(path: &[Segment<'_>]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    match (path, key.chars().all(is_plain) && !key.is_empty()) {
-        ("", true) => key.to_owned(),
-        (path, true) => format!("{path}.{key}"),
-        (path, false) => format!("{path}[{}]", Value::from(key)),
+    let mut text = String::new();
+    for segment in path {
+        match *segment {
+            Segment::Key(key) if !key.is_empty() && key.chars().all(is_plain) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Segment::Key(key) => text.extend(["[", &Value::from(key).to_string(), "]"]),
+            Segment::Index(index) => text.extend(["[", &index.to_string(), "]"]),
+        }
     }
+    text
 }
 
 fn text(value: &Value) -> String {
