@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::permit::Target;
@@ -21,6 +22,7 @@ use http::request::Parts;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use utoipa_axum::routes;
 
@@ -30,6 +32,11 @@ use crate::store::{Content, HistoryStore, ObjectKey, StoredVersion};
 
 /// Maximum size of the response of the cluster in bytes.
 const MAX_RESPONSE: usize = 4 << 20;
+/// Maximum number of concurrent requests. Each request uses memory for the response of the cluster and
+/// for the decompressed versions.
+const MAX_READS: usize = 8;
+/// Time that a request waits for other requests.
+const WAIT: Duration = Duration::from_secs(5);
 /// Interval of the removal of old versions.
 const SWEEP: Duration = Duration::from_mins(10);
 
@@ -39,6 +46,7 @@ pub struct ObjectHistories {
     store: HistoryStore,
     proxy: Arc<Proxy>,
     authenticator: Authenticator,
+    reads: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for ObjectHistories {
@@ -49,11 +57,12 @@ impl std::fmt::Debug for ObjectHistories {
 
 impl ObjectHistories {
     /// Creates the state of the route.
-    pub const fn new(store: HistoryStore, proxy: Arc<Proxy>, authenticator: Authenticator) -> Self {
+    pub fn new(store: HistoryStore, proxy: Arc<Proxy>, authenticator: Authenticator) -> Self {
         Self {
             store,
             proxy,
             authenticator,
+            reads: Arc::new(Semaphore::new(MAX_READS)),
         }
     }
 
@@ -136,6 +145,7 @@ async fn read(
     let (namespace, name) = (&*query.namespace, &*query.object);
     let path = object_path(&cluster, kind, namespace, name)
         .ok_or_else(|| Status::bad_request("the cluster, namespace or name is invalid"))?;
+    let turn = turn(&state.reads).await?;
     let caller = Arc::new(caller);
     let before = state.proxy.permitted_target(Arc::clone(&caller), &cluster);
     let reading = in_process::get(&state.proxy, path.as_str(), &credentials, MAX_RESPONSE);
@@ -149,14 +159,8 @@ async fn read(
     let target = after.filter(|after| before.as_ref() == Some(after));
     let target = target.ok_or_else(|| Status::forbidden("your access to the cluster changed"))?;
     let exists = found.is_some();
-    if let Some(json) = found
-        .as_deref()
-        .and_then(|body| std::str::from_utf8(body).ok())
-    {
-        state.store.observe(&target, kind, json, Timestamp::now());
-    }
     let key = ObjectKey::new(kind, namespace, name);
-    let versions = versions(state.store, target, key).await?;
+    let versions = versions(state.store, target, key, found, turn).await?;
     Ok(axum::Json(ObjectHistory { exists, versions }).into_response())
 }
 
@@ -170,13 +174,30 @@ fn is_missing(error: &ConnectError, name: &str) -> bool {
     status["reason"] == "NotFound" && status["details"]["name"] == name
 }
 
-/// Returns the versions of an object. Decompression takes time, so that it runs in another thread.
+/// Waits until fewer than [`MAX_READS`] requests run.
+async fn turn(reads: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Status> {
+    let turn = tokio::time::timeout(WAIT, Arc::clone(reads).acquire_owned()).await;
+    let turn = turn.ok().and_then(Result::ok);
+    turn.ok_or_else(|| Status::too_many_requests("too many requests for versions; try again", 5))
+}
+
+/// Stores the current state of an object, and returns its versions. Compression and decompression take
+/// time, so that they run in another thread. This thread continues if the caller disconnects, so that
+/// it holds the turn of the request.
 async fn versions(
     store: HistoryStore,
     target: Target,
     key: ObjectKey,
+    found: Option<Bytes>,
+    turn: OwnedSemaphorePermit,
 ) -> Result<Vec<ObjectVersion>, Status> {
     let reading = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        let json = found.as_deref();
+        if let Some(json) = json.and_then(|body| std::str::from_utf8(body).ok()) {
+            store.observe(&target, key.kind, json, Timestamp::now());
+        }
+        drop(found);
         let mut versions = Vec::new();
         let mut previous = None;
         for (version, users) in store.versions(&target, &key) {
@@ -219,4 +240,20 @@ fn shown(
         further_changes: changes.further,
         object,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn request_above_the_limit_of_concurrent_requests_is_rejected() {
+        let reads = Arc::new(Semaphore::new(1));
+        let first = turn(&reads).await.expect("no other request runs");
+        let rejected = turn(&reads).await.expect_err("another request runs");
+        let status = rejected.into_response().status();
+        assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+        drop(first);
+        assert!(turn(&reads).await.is_ok());
+    }
 }
