@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use axum::response::Response;
 use axum::{Extension, Router, middleware};
+use http::header::{CACHE_CONTROL, HeaderValue};
 
 use super::certificate::Certificate;
 use super::gate::{Gate, Hsts};
@@ -140,9 +142,7 @@ pub(super) fn build(
     });
     let routes = people
         .merge(agents)
-        .merge(drover_terminals::router(terminals))
-        .merge(drover_port_forwards::router(forwards.clone()))
-        .merge(history)
+        .merge(from_clusters(terminals, forwards.clone(), history))
         .merge(gitops(base, options, trust))
         .merge(git)
         .merge(telemetry)
@@ -156,6 +156,21 @@ pub(super) fn build(
         .layer(Extension(policy));
     let (leadership, hsts) = (base.leadership.clone(), Hsts::with(certificate));
     Ok(Gate::new(proxy, forwards, routes, leadership, hsts))
+}
+
+/// Returns the router of the routes whose responses contain data of clusters.
+fn from_clusters(terminals: Terminals, forwards: PortForwards, history: Router) -> Router {
+    drover_terminals::router(terminals)
+        .merge(drover_port_forwards::router(forwards))
+        .merge(history)
+        .layer(middleware::map_response(without_cache))
+}
+
+/// Forbids caches to store a response, as `drover_rest::router` does for its routes.
+async fn without_cache(mut response: Response) -> Response {
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(CACHE_CONTROL, no_store);
+    response
 }
 
 /// Starts the simulated clusters and the example repository when this server becomes the leader.
