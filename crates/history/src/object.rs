@@ -24,6 +24,9 @@ const METADATA: [&str; 6] = [
 const MAX_MANAGERS: usize = 64;
 /// Maximum length of the name of a field manager in bytes, as in Kubernetes.
 const MAX_MANAGER_NAME: usize = 128;
+/// Maximum size of the JSON of an object in bytes. API servers accept objects of at most about
+/// 1.5 MiB.
+const MAX_JSON: usize = 2 << 20;
 /// Maximum length of UIDs and resource versions in bytes.
 pub(crate) const MAX_ID: usize = 128;
 
@@ -61,6 +64,8 @@ pub(crate) enum UnusableObject {
     Metadata,
     #[error("the object has another kind")]
     Kind,
+    #[error("the object has more than {MAX_JSON} bytes")]
+    TooLarge,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +85,10 @@ struct WireEntry {
 impl Observed {
     /// Reads the JSON of an object.
     pub(crate) fn read(kind: &HistoryKind, json: &str) -> Result<Self, UnusableObject> {
+        // Before parsing, because the parsed object can use much more memory than the JSON.
+        if json.len() > MAX_JSON {
+            return Err(UnusableObject::TooLarge);
+        }
         let mut object: Map<String, Value> = serde_json::from_str(json)?;
         // Objects in lists can lack the kind.
         if object.get("kind").is_some_and(|found| found != kind.kind) {
@@ -249,6 +258,14 @@ mod tests {
             object[key] = value;
             assert!(read(&object).is_err(), "{object}");
         }
+    }
+
+    #[test]
+    fn object_above_the_size_of_api_servers_is_not_parsed() {
+        let kind = history_kind("apps/v1", "deployments").unwrap();
+        let json = format!("{{{}", " ".repeat(MAX_JSON));
+        let read = Observed::read(kind, &json);
+        assert!(matches!(read, Err(UnusableObject::TooLarge)));
     }
 
     #[test]

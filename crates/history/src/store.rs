@@ -23,6 +23,8 @@ use crate::object::Observed;
 
 /// Maximum size of the JSON of a stored object in bytes.
 const MAX_OBJECT: usize = 512 << 10;
+/// Size of the JSON of an object in bytes, above which the server parses one object after another.
+const LARGE_OBJECT: usize = 64 << 10;
 /// Age above which the store removes a version.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -56,7 +58,11 @@ pub(crate) struct UserWrite {
 
 /// The stored versions of all objects. Clones share the versions.
 #[derive(Clone)]
-pub struct HistoryStore(Arc<Mutex<State>>);
+pub struct HistoryStore {
+    state: Arc<Mutex<State>>,
+    /// The lock of a thread that parses a large object. A parsed object uses much memory.
+    parsing: Arc<Mutex<()>>,
+}
 
 impl std::fmt::Debug for HistoryStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -75,12 +81,22 @@ struct State {
 impl HistoryStore {
     /// Creates an empty store. `limit` is the maximum size of all versions in bytes.
     pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        let state = State {
             limit,
             used: 0,
             tick: 0,
             clusters: HashMap::new(),
-        })))
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            parsing: Arc::default(),
+        }
+    }
+
+    /// Reports whether an object is so large that [`Self::observe`] and [`Self::observe_deleted`] can
+    /// block the thread.
+    pub const fn blocks(json: &str) -> bool {
+        json.len() > LARGE_OBJECT
     }
 
     /// Stores a state of an object, if it differs from the last stored version. `json` is the object.
@@ -91,6 +107,7 @@ impl HistoryStore {
         json: &str,
         now: Timestamp,
     ) {
+        let _parsing = Self::blocks(json).then(|| self.parsing.lock());
         let observed = match Observed::read(kind, json) {
             Ok(observed) => observed,
             Err(error) => {
@@ -99,7 +116,7 @@ impl HistoryStore {
             }
         };
         let key = ObjectKey::new(kind, &observed.namespace, &observed.name);
-        if !self.0.lock().needs(cluster, &key, &observed) {
+        if !self.state.lock().needs(cluster, &key, &observed) {
             return;
         }
         // Without the lock, because compression takes time.
@@ -115,7 +132,7 @@ impl HistoryStore {
                 }
             }
         };
-        self.0.lock().add(
+        self.state.lock().add(
             cluster,
             key,
             NewVersion {
@@ -134,11 +151,12 @@ impl HistoryStore {
         json: &str,
         now: Timestamp,
     ) {
+        let _parsing = Self::blocks(json).then(|| self.parsing.lock());
         let Ok(observed) = Observed::read(kind, json) else {
             return;
         };
         let key = ObjectKey::new(kind, &observed.namespace, &observed.name);
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         // A deletion without earlier versions is no history.
         if state.find(cluster, &key).is_some() {
             state.add(
@@ -155,7 +173,7 @@ impl HistoryStore {
 
     /// Stores that a user wrote an object.
     pub(crate) fn add_write(&self, cluster: &Target, key: ObjectKey, write: UserWrite) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.change(cluster, key, |object, _| object.add_write(write));
     }
 
@@ -165,7 +183,7 @@ impl HistoryStore {
         cluster: &Target,
         key: &ObjectKey,
     ) -> Vec<(StoredVersion, Vec<Arc<str>>)> {
-        let state = self.0.lock();
+        let state = self.state.lock();
         let found = state.find(cluster, key);
         found.map(ObjectVersions::with_users).unwrap_or_default()
     }
@@ -175,7 +193,7 @@ impl HistoryStore {
         let Ok(oldest) = now.checked_sub(MAX_AGE) else {
             return;
         };
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let freed: usize = state
             .clusters
             .values_mut()
@@ -188,7 +206,7 @@ impl HistoryStore {
     /// Returns the size of all versions in bytes.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
-        self.0.lock().used
+        self.state.lock().used
     }
 }
 

@@ -217,7 +217,7 @@ impl Reflector {
             lines.push(&chunk);
             let mut changed = false;
             while let Some(line) = lines.next()? {
-                changed |= self.take(&line)?;
+                changed |= self.take(&line).await?;
             }
             if changed {
                 self.source.tell();
@@ -226,15 +226,24 @@ impl Reflector {
     }
 
     /// Processes a line of the watch. Returns true if rows changed.
-    fn take(&mut self, line: &[u8]) -> Result<bool, Interruption> {
+    async fn take(&mut self, line: &[u8]) -> Result<bool, Interruption> {
         let recorder = self.recorder.as_ref();
-        let event = self
-            .reader
-            .event_with(line, |event, object| match recorder {
-                Some(recorder) if event == "DELETED" => recorder.delete(object),
-                Some(recorder) => recorder.put(object),
+        let mut large = None;
+        let event = self.reader.event_with(line, |event, object| {
+            let is_deletion = event == "DELETED";
+            match recorder {
+                Some(recorder) if HistoryStore::blocks(object) => {
+                    large = Some((recorder.clone(), is_deletion, object.to_owned()));
+                }
+                Some(recorder) => recorder.record(is_deletion, object),
                 None => {}
-            })?;
+            }
+        })?;
+        if let Some((recorder, is_deletion, object)) = large {
+            // A large object would delay other tasks. The task fails only if the server stops.
+            let recording = move || recorder.record(is_deletion, &object);
+            let _ = tokio::task::spawn_blocking(recording).await;
+        }
         let (version, changed) = match event {
             TableEvent::Put(key, content, version) => {
                 let columns = Arc::clone(self.reader.columns());
@@ -276,6 +285,14 @@ impl Recorder {
             cluster: key.identity.target().clone(),
             kind,
         })
+    }
+
+    fn record(&self, is_deletion: bool, object: &str) {
+        if is_deletion {
+            self.delete(object);
+        } else {
+            self.put(object);
+        }
     }
 
     fn put(&self, object: &str) {

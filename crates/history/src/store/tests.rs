@@ -262,7 +262,7 @@ proptest! {
                 Step::RemoveOld(age) => store.remove_old(at(second - age) + MAX_AGE),
             }
             prop_assert!(store.used() <= limit);
-            let state = store.0.lock();
+            let state = store.state.lock();
             let sum: usize = state.clusters.values().map(ClusterHistory::used).sum();
             prop_assert_eq!(state.used, sum);
         }
