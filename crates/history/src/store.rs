@@ -116,7 +116,7 @@ impl HistoryStore {
             }
         };
         let key = ObjectKey::new(kind, &observed.namespace, &observed.name);
-        if !self.state.lock().needs(cluster, &key, &observed) {
+        if !self.state.lock().needs(cluster, &key, &observed, now) {
             return;
         }
         // Without the lock, because compression takes time.
@@ -216,10 +216,16 @@ impl State {
     }
 
     /// Reports whether a state is a new version. Otherwise updates the last version.
-    fn needs(&mut self, cluster: &Target, key: &ObjectKey, observed: &Observed) -> bool {
+    fn needs(
+        &mut self,
+        cluster: &Target,
+        key: &ObjectKey,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> bool {
         let stored = self.clusters.get_mut(cluster);
         let stored = stored.and_then(|cluster| cluster.find_mut(key));
-        stored.is_none_or(|stored| stored.needs(observed))
+        stored.is_none_or(|stored| stored.needs(observed, now))
     }
 
     fn add(&mut self, cluster: &Target, key: ObjectKey, version: NewVersion) {

@@ -164,6 +164,37 @@ fn old_versions_are_removed() {
 }
 
 #[test]
+fn version_that_the_object_still_has_is_kept() {
+    let store = HistoryStore::new(LIMIT);
+    observe(&store, "a", &object("web", 1, "x"), 1);
+    observe(&store, "a", &object("web", 2, "y"), 2);
+    observe(&store, "a", &object("web", 2, "y"), 1000);
+    store.remove_old(at(500) + MAX_AGE);
+    assert_eq!(resource_versions(&store, "web"), ["2"]);
+    store.remove_old(at(2000) + MAX_AGE);
+    assert_eq!(store.used(), 0);
+}
+
+#[test]
+fn repeated_events_of_a_deleted_object_are_no_versions_of_the_new_object() {
+    let store = HistoryStore::new(LIMIT);
+    let delete = |version| {
+        let json = object("web", version, "x").to_string();
+        store.observe_deleted(&cluster("a"), deployments(), &json, at(5));
+    };
+    let mut new = object("web", 3, "x");
+    new["metadata"]["uid"] = "v".into();
+    observe(&store, "a", &object("web", 1, "x"), 1);
+    delete(2);
+    observe(&store, "a", &new, 3);
+    // A second watch reads the events later.
+    observe(&store, "a", &object("web", 1, "x"), 4);
+    delete(2);
+    observe(&store, "a", &new, 5);
+    assert_eq!(resource_versions(&store, "web"), ["1", "2", "3"]);
+}
+
+#[test]
 fn version_has_the_users_whose_writes_led_to_it() {
     let store = HistoryStore::new(LIMIT);
     observe(&store, "a", &object("web", 10, "x"), 10);

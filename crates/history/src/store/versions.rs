@@ -1,5 +1,6 @@
 //! The stored versions of one object, and the writes of users.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -72,6 +73,13 @@ impl StoredVersion {
     const fn is_deletion(&self) -> bool {
         matches!(self.content, Content::Deleted)
     }
+
+    /// Returns the order of a state and the last state of this version. Returns `None` if a resource
+    /// version is not a number.
+    fn order_of(&self, observed: &Observed) -> Option<Ordering> {
+        let known = number(&self.last_resource_version)?;
+        Some(number(&observed.resource_version)?.cmp(&known))
+    }
 }
 
 /// A version to store.
@@ -90,28 +98,31 @@ pub(super) struct ObjectVersions {
     /// The managers of the last state.
     managers: Vec<ManagerEntry>,
     writes: VecDeque<UserWrite>,
+    /// The last time at which the server read the content of the last version.
+    confirmed: Timestamp,
 }
 
 impl ObjectVersions {
     /// Reports whether a state is a new version. A state with the content of the last version updates
     /// this version. A state that is older than the last version is no new version: lists and watches
     /// of several users can deliver states in another order.
-    pub(super) fn needs(&mut self, observed: &Observed) -> bool {
+    pub(super) fn needs(&mut self, observed: &Observed, now: Timestamp) -> bool {
         let Some(last) = self.versions.back_mut() else {
             return true;
         };
-        if *last.uid == *observed.uid {
-            let new = number(&observed.resource_version);
-            let is_old = new.is_some_and(|new| {
-                number(&last.last_resource_version).is_some_and(|known| new <= known)
-            });
-            if is_old || *last.last_resource_version == *observed.resource_version {
-                return false;
-            }
-            if !last.is_deletion() && self.hash == observed.hash {
-                last.last_resource_version = observed.resource_version.as_str().into();
-                return false;
-            }
+        let is_same = *last.uid == *observed.uid;
+        if is_same && *last.last_resource_version == *observed.resource_version {
+            self.confirmed = now;
+            return false;
+        }
+        // Also for a deleted object with the same name, whose events a second watch repeats.
+        if last.order_of(observed).is_some_and(Ordering::is_le) {
+            return false;
+        }
+        if is_same && !last.is_deletion() && self.hash == observed.hash {
+            last.last_resource_version = observed.resource_version.as_str().into();
+            self.confirmed = now;
+            return false;
         }
         true
     }
@@ -124,12 +135,17 @@ impl ObjectVersions {
             seen,
         } = new;
         let is_deletion = matches!(content, Content::Deleted);
-        let is_known_deletion =
-            |last: &StoredVersion| is_deletion && last.is_deletion() && *last.uid == *observed.uid;
-        // Another task can have added the same state.
-        if self.versions.back().is_some_and(is_known_deletion)
-            || (!is_deletion && !self.needs(&observed))
-        {
+        let is_known_deletion = |last: &StoredVersion| {
+            let is_repeated = last.is_deletion() && *last.uid == *observed.uid;
+            is_repeated || last.order_of(&observed).is_some_and(Ordering::is_lt)
+        };
+        let is_known = if is_deletion {
+            self.versions.back().is_some_and(is_known_deletion)
+        } else {
+            // Another task can have added the same state.
+            !self.needs(&observed, seen)
+        };
+        if is_known {
             return;
         }
         let has_previous = self.versions.back().is_some_and(|last| !last.is_deletion());
@@ -151,6 +167,7 @@ impl ObjectVersions {
             content,
         });
         (self.hash, self.managers) = (observed.hash, observed.managers);
+        self.confirmed = seen;
         let mut plain: usize = self.versions.iter().map(StoredVersion::plain).sum();
         while self.versions.len() > MAX_VERSIONS || plain > MAX_PLAIN {
             let Some(removed) = self.versions.pop_front() else {
@@ -184,9 +201,15 @@ impl ObjectVersions {
         versions + managers + self.writes.iter().map(write).sum::<usize>()
     }
 
-    /// Removes versions and writes before a time. Returns false if nothing is left.
+    /// Removes versions and writes before a time. Keeps the version that the object still has. Returns
+    /// false if nothing is left.
     pub(super) fn remove_before(&mut self, oldest: Timestamp) -> bool {
-        self.versions.retain(|version| version.seen >= oldest);
+        let last = self.versions.back().filter(|last| !last.is_deletion());
+        let current = last
+            .filter(|_| self.confirmed >= oldest)
+            .map(|it| it.number);
+        self.versions
+            .retain(|version| version.seen >= oldest || current == Some(version.number));
         self.writes.retain(|write| write.ended >= oldest);
         !self.versions.is_empty() || !self.writes.is_empty()
     }
