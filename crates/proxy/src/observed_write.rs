@@ -180,6 +180,10 @@ mod tests {
         fn accepted(&self, _: AcceptedWrite) {}
     }
 
+    #[expect(
+        clippy::unnecessary_box_returns,
+        reason = "the tested function returns a box"
+    )]
     fn copy(budget: &Arc<Semaphore>) -> Box<ResponseCopy> {
         let request = Box::new(ObservedRequest {
             observer: Arc::new(NoObserver),
@@ -197,7 +201,9 @@ mod tests {
         let frame = Bytes::from(vec![0; MAX_COPY / 4]);
         let mut copies: Vec<_> = (0..100).map(|_| copy(&budget)).collect();
         for _ in 0..4 {
-            copies.iter_mut().for_each(|copy| copy.add(&frame));
+            for copy in &mut copies {
+                copy.add(&frame);
+            }
         }
         let size: usize = copies.iter().map(|copy| copy.body.capacity()).sum();
         assert!(size <= MAX_COPIES << 10, "{size}");

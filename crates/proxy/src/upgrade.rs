@@ -115,12 +115,12 @@ mod tests {
 
     use super::*;
 
-    fn websocket(method: Method) -> request::Parts {
+    fn websocket(method: &Method) -> request::Parts {
         let mut request = Request::new(());
         *request.method_mut() = method.clone();
         let upgrade = hyper::upgrade::on(&mut request);
         request.extensions_mut().insert(upgrade);
-        if method == Method::CONNECT {
+        if *method == Method::CONNECT {
             let protocol = Protocol::from_static("websocket");
             request.extensions_mut().insert(protocol);
         } else {
@@ -139,14 +139,14 @@ mod tests {
             headers.insert(SEC_WEBSOCKET_ACCEPT, HeaderValue::from_static("accept"));
             headers
         };
-        let mut head = websocket(Method::CONNECT);
+        let mut head = websocket(&Method::CONNECT);
         let upgrade = UpgradeRequest::take(&mut head).unwrap();
         assert_eq!(head.method, Method::GET);
         assert_eq!(head.headers[SEC_WEBSOCKET_KEY].len(), 24);
         let accepted = upgrade.accept_response(answer());
         assert_eq!(accepted.status(), StatusCode::OK);
         assert!(accepted.headers().is_empty());
-        let mut head = websocket(Method::GET);
+        let mut head = websocket(&Method::GET);
         let upgrade = UpgradeRequest::take(&mut head).unwrap();
         assert_eq!(head.headers[SEC_WEBSOCKET_KEY], "client");
         let accepted = upgrade.accept_response(answer());

@@ -7,6 +7,8 @@ use web_sys::{Blob, HtmlAnchorElement, Url};
 
 /// The size of the parts that the browser keeps outside of the memory of the page, in bytes.
 const PART_BYTES: u32 = 4 * 1024 * 1024;
+/// The memory for the object of a received message, in bytes.
+const MESSAGE_OVERHEAD: u32 = 256;
 
 /// Saves a text as a file. Returns false if the browser does not support downloads.
 pub(crate) fn save(name: &str, text: &str) -> bool {
@@ -40,7 +42,8 @@ impl ReceivedFile {
     /// Appends bytes. Returns false if the browser cannot store the bytes.
     pub(crate) fn append(&mut self, bytes: &Uint8Array) -> bool {
         self.pending.push(bytes);
-        self.pending_bytes += bytes.length();
+        // A container can send many short messages, and each needs an object of the browser.
+        self.pending_bytes += bytes.length() + MESSAGE_OVERHEAD;
         self.pending_bytes < PART_BYTES || self.store().is_ok()
     }
 

@@ -1,6 +1,8 @@
 //! A WebSocket to a command in a container (`pods/exec`). The browser sends the session's cookie and
 //! the page's origin, and the proxy checks both.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use drover_ui_core::action::transfer::{END_OF_STDIN, STDIN, TransferProblem};
@@ -18,7 +20,7 @@ use crate::network::NetworkEvent;
 
 /// The time within which the cluster must start the command.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The time without a message after which the connection is lost. A program can read a slow disk.
+/// The time without a message and without sent bytes after which the connection is lost. A program can read a slow disk.
 const SILENCE: Duration = Duration::from_mins(2);
 /// The number of bytes that wait in the browser before the page sends more bytes.
 const MAX_BUFFERED: u32 = 1024 * 1024;
@@ -37,6 +39,8 @@ pub(crate) struct ExecSocket {
     socket: WebSocket,
     messages: UnboundedReceiver<Message>,
     lost: NetworkEvent,
+    /// The number of bytes of the standard input that the page has given to the browser.
+    sent: Rc<Cell<u64>>,
     _on_event: Closure<dyn FnMut(Event)>,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
 }
@@ -86,17 +90,22 @@ impl ExecSocket {
             socket,
             messages,
             lost: NetworkEvent::lost(),
+            sent: Rc::default(),
             _on_event: on_event,
             _on_message: on_message,
         }
     }
 
-    /// Returns the next message: the channel and the content.
+    /// Returns the next message: the channel and the content. A connection that transfers the
+    /// standard input is not silent.
     pub(crate) async fn next(&mut self) -> Result<(u8, Uint8Array), TransferProblem> {
+        let input = self.input();
         loop {
+            let transferred = input.transferred();
             let message = select(self.messages.next(), &mut self.lost);
             let message = match select(message, Box::pin(sleep(SILENCE))).await {
                 Either::Left((Either::Left((message, _)), _)) => message,
+                Either::Right(_) if input.transferred() != transferred => continue,
                 _ => None,
             };
             match message {
@@ -111,7 +120,10 @@ impl ExecSocket {
 
     /// Returns a handle that sends the standard input.
     pub(crate) fn input(&self) -> ExecInput {
-        ExecInput(self.socket.clone())
+        ExecInput {
+            socket: self.socket.clone(),
+            sent: Rc::clone(&self.sent),
+        }
     }
 }
 
@@ -127,7 +139,11 @@ impl Drop for ExecSocket {
 }
 
 /// The standard input of a command.
-pub(crate) struct ExecInput(WebSocket);
+pub(crate) struct ExecInput {
+    socket: WebSocket,
+    /// The number of bytes that the page has given to the browser.
+    sent: Rc<Cell<u64>>,
+}
 
 impl ExecInput {
     /// Sends bytes. Waits while many bytes wait in the browser.
@@ -149,15 +165,21 @@ impl ExecInput {
 
     /// Returns the number of bytes that the browser has not sent.
     pub(crate) fn waiting(&self) -> u32 {
-        match self.0.ready_state() {
-            WebSocket::OPEN => self.0.buffered_amount(),
+        match self.socket.ready_state() {
+            WebSocket::OPEN => self.socket.buffered_amount(),
             // The bytes of a closed socket would wait forever.
             _ => 0,
         }
     }
 
+    /// Returns the number of bytes that the browser has sent.
+    fn transferred(&self) -> u64 {
+        self.sent.get().saturating_sub(u64::from(self.waiting()))
+    }
+
     fn socket_send(&self, message: &Uint8Array) -> Result<(), TransferProblem> {
-        let sent = self.0.send_with_array_buffer(&message.buffer());
+        self.sent.set(self.sent.get() + u64::from(message.length()));
+        let sent = self.socket.send_with_array_buffer(&message.buffer());
         sent.map_err(|_| TransferProblem::Lost)
     }
 }

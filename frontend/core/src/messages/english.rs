@@ -2028,7 +2028,7 @@ catalogue! {
         clusters = "Clusters";
         clusters_help = "Names of clusters, separated by commas.";
         selector = "Label selector";
-        selector_help = "For example app=web,tier!=test. New pods join the log.";
+        selector_help = "For example app=web,tier!=test. The log also contains new pods.";
         show = "Show logs";
         target_without_pods = "no pods found.";
         too_many(limit: usize) = format!("The selected pods have more than {limit} containers. The log shows {limit} containers: select fewer pods or a container.");

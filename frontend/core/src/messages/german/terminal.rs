@@ -11,7 +11,7 @@ translation! { German;
         clusters = "Cluster";
         clusters_help = "Namen von Clustern, durch Kommas getrennt.";
         selector = "Label-Selektor";
-        selector_help = "Zum Beispiel app=web,tier!=test. Neue Pods kommen zum Log hinzu.";
+        selector_help = "Zum Beispiel app=web,tier!=test. Das Log enthält auch neue Pods.";
         show = "Logs anzeigen";
         target_without_pods = "keine Pods gefunden.";
         too_many(limit: usize) = format!("Die ausgewählten Pods haben mehr als {limit} Container. Das Log zeigt {limit} Container: weniger Pods oder einen Container wählen.");

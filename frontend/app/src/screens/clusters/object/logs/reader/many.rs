@@ -44,25 +44,19 @@ struct Key {
     cluster: String,
     namespace: String,
     pod: String,
+    /// The UID of the pod. A new pod can have the name of a deleted pod.
+    uid: String,
     container: String,
 }
 
 impl Key {
-    fn of(request: &LogRequest) -> Self {
-        Self {
-            cluster: request.cluster.clone(),
-            namespace: request.namespace.clone(),
-            pod: request.pod.clone(),
-            container: request.container.clone(),
-        }
-    }
-
     fn source(&self, label: SourceLabel, number: usize) -> LogSource {
         let Self {
             cluster,
             namespace,
             pod,
             container,
+            ..
         } = self;
         match label {
             SourceLabel::Pod => LogSource::of(pod, container, number),
@@ -110,15 +104,35 @@ struct Running {
     reading: ArcRwSignal<ReaderState>,
 }
 
+/// A container, the request for its log, and the names that precede its lines.
+struct Source {
+    key: Key,
+    request: LogRequest,
+    label: SourceLabel,
+}
+
 /// The streams of all containers.
 #[derive(Clone, Copy)]
 struct Streams {
     running: StoredValue<BTreeMap<Key, Running>>,
+    /// The number of streams that the reader has started.
+    started: StoredValue<usize>,
     /// Changes when a stream is added or removed.
     changed: RwSignal<()>,
 }
 
 impl Streams {
+    /// Removes the ended streams of deleted pods, because the number of streams is limited.
+    fn remove_ended(self, wanted: &BTreeSet<Key>) {
+        let is_ended = |stream: &Running| {
+            let reading = stream.reading.read_untracked();
+            matches!(*reading, ReaderState::Over(_))
+        };
+        self.running.update_value(|all| {
+            all.retain(|key, stream| wanted.contains(key) || !is_ended(stream));
+        });
+    }
+
     fn end_all(self) {
         let all = self.running.try_update_value(std::mem::take);
         for (_, stream) in all.unwrap_or_default() {
@@ -177,6 +191,7 @@ impl Reader {
         let session = expect_context::<Session>();
         let streams = Streams {
             running: StoredValue::new(BTreeMap::new()),
+            started: StoredValue::new(0),
             changed: RwSignal::new(()),
         };
         let batch = StoredValue::new(Batch::default());
@@ -191,15 +206,21 @@ impl Reader {
                 asked.set_value(request.clone());
             }
             let Some(request) = request else { return };
+            streams.remove_ended(&wanted);
             for key in wanted {
                 let request = LogRequest {
-                    cluster: key.cluster,
-                    namespace: key.namespace,
-                    pod: key.pod,
-                    container: key.container,
+                    cluster: key.cluster.clone(),
+                    namespace: key.namespace.clone(),
+                    pod: key.pod.clone(),
+                    container: key.container.clone(),
                     ..request.clone()
                 };
-                reader.start(streams, batch.get_value(), (request, label), pods, session);
+                let source = Source {
+                    key,
+                    request,
+                    label,
+                };
+                reader.start(streams, batch.get_value(), source, pods, session);
             }
             streams.changed.set(());
         });
@@ -222,11 +243,14 @@ impl Reader {
         self,
         streams: Streams,
         batch: Batch,
-        (request, label): (LogRequest, SourceLabel),
+        Source {
+            key,
+            request,
+            label,
+        }: Source,
         pods: Memo<Option<Vec<LogPod>>>,
         session: Session,
     ) {
-        let key = Key::of(&request);
         if streams
             .running
             .with_value(|all| all.contains_key(&key) || all.len() >= MAX_STREAMS)
@@ -234,7 +258,8 @@ impl Reader {
             return;
         }
         let reading = ArcRwSignal::new(ReaderState::Opening);
-        let number = streams.running.with_value(BTreeMap::len);
+        let number = streams.started.get_value();
+        streams.started.set_value(number + 1);
         let source = key.source(label, number);
         let label = Arc::clone(&source.label);
         let stream = ContainerStream {
@@ -270,6 +295,7 @@ fn wanted(request: Option<&LogRequest>, pods: Option<&[LogPod]>) -> BTreeSet<Key
             cluster: cluster.clone(),
             namespace: pod.namespace().unwrap_or_default().to_owned(),
             pod: pod.name().to_owned(),
+            uid: pod.uid().to_owned(),
             container: container.name,
         };
         containers(pod).into_iter().map(key)
@@ -285,6 +311,7 @@ fn life_in(pods: Memo<Option<Vec<LogPod>>>, key: &Key) -> Option<Lifecycle> {
         let found = pods.find(|LogPod { cluster, pod }| {
             *cluster == key.cluster
                 && pod.name() == key.pod
+                && pod.uid() == key.uid
                 && pod.namespace().unwrap_or_default() == key.namespace
         })?;
         Some(life(&found.pod, &key.container))
