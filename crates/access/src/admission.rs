@@ -25,7 +25,7 @@
 //! | all | set an invalid value of a setting | the value would not take effect |
 //! | all | configure an AuthProvider to read one of the server's own Secrets | the server would send the Secret to the provider |
 //! | all | save a view whose path leaves the web UI | the page of another user would open the path |
-//! | all except the owner and administrators | write preferences and saved views, or share a view without the permission | see [`owned`] |
+//! | all except the owner and administrators | write preferences and saved views, or share a view without the permission | see the module `owned` |
 //! | all except administrators | write AuthProviders or security settings, change an administrator, set the agent's image, or change owner references and finalizers | see [`admit_by_roles`] |
 //! | all | grant permissions that the writer does not have, by a role, a binding or a project | see [`roles`] |
 //!

@@ -7,7 +7,7 @@ import { fakeListProblem } from "../stage/row-service.ts";
 import { expectScreenQuality } from "./screen-check.ts";
 import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
 
-type Test = typeof asAdministrator;
+type Test = typeof asAdministrator | typeof asUserWithoutRoles;
 
 /** Responds to requests with a Kubernetes Status, like an API server. */
 async function fakeResponse(page: Page, { to, code, message }: NonNullable<Screen["fakeResponse"]>): Promise<void> {

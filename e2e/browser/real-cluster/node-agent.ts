@@ -64,7 +64,7 @@ export function nodeAgentTests(environment: Environment): void {
     await form.getByRole("button", { name: "Enable", exact: true }).click();
     await page.getByText(`Enabled the authorized endpoint of ${cluster}. Set up the API servers.`).waitFor();
     // The API server of this cluster does not run on the node.
-    const state = page.getByText(/no node agent on a control-plane node has found an API server/i);
+    const state = page.getByText(/no node agent on a control-plane node has found an API server/i).last();
     await expect(state).toBeVisible({ timeout: STATE_TIMEOUT_MS });
 
     await page.getByRole("button", { name: "Set up…" }).click();

@@ -35,26 +35,33 @@ const MAX_SHOWN: usize = 50;
 
 /// True while the palette is open.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PaletteOpen(RwSignal<bool>);
+pub(crate) struct PaletteOpen {
+    open: RwSignal<bool>,
+    /// The text that the user typed before the text field of the palette was loaded.
+    early: RwSignal<String>,
+}
 
 impl PaletteOpen {
     /// Provides the palette's open state as a context, and listens for the keyboard shortcut.
     pub(crate) fn provide() -> Self {
-        let open = Self(RwSignal::new(false));
+        let palette = Self {
+            open: RwSignal::new(false),
+            early: RwSignal::default(),
+        };
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
             let modified = event.ctrl_key() || event.meta_key();
             if modified && !event.alt_key() && event.key().eq_ignore_ascii_case("k") {
                 event.prevent_default();
-                open.0.update(|open| *open = !*open);
+                palette.open.update(|open| *open = !*open);
             }
         });
         on_cleanup(move || listening.remove());
-        provide_context(open);
-        open
+        provide_context(palette);
+        palette
     }
 
     pub(crate) fn open(self) {
-        self.0.set(true);
+        self.open.set(true);
     }
 }
 
@@ -71,7 +78,15 @@ struct Command {
 /// Shows the palette while it is open.
 #[component]
 pub(crate) fn Palette() -> impl IntoView {
-    let PaletteOpen(open) = expect_context();
+    let PaletteOpen { open, early } = expect_context();
+    let types = move |event: KeyboardEvent| {
+        let modified = event.ctrl_key() || event.meta_key() || event.alt_key();
+        let is_character = event.key().chars().count() == 1;
+        let field = document().query_selector(".palette input");
+        if is_character && !modified && matches!(field, Ok(None)) {
+            early.update(|text| text.push_str(&event.key()));
+        }
+    };
     let content = expect_context::<LazyParts>().palette;
     let node = NodeRef::<html::Dialog>::new();
     follow(node, open);
@@ -80,7 +95,11 @@ pub(crate) fn Palette() -> impl IntoView {
             class="dialog palette"
             aria-label=t().palette.title()
             node_ref=node
-            on:close=move |_| open.set(false)
+            on:close=move |_| {
+                open.set(false);
+                early.set(String::new());
+            }
+            on:keydown=types
         >
             {move || open.get().then(content)}
         </dialog>
@@ -101,8 +120,9 @@ struct PaletteSearch {
 }
 
 impl PaletteSearch {
-    fn new(open: RwSignal<bool>) -> Self {
-        let (typed, commands) = (RwSignal::new(String::new()), commands());
+    fn new(open: RwSignal<bool>, early: RwSignal<String>) -> Self {
+        let early = early.try_update_untracked(std::mem::take);
+        let (typed, commands) = (RwSignal::new(early.unwrap_or_default()), commands());
         let found = Memo::new(move |_| {
             commands.with(|commands| {
                 let titles = commands.iter().map(|command| command.title.as_str());
@@ -184,8 +204,8 @@ impl PaletteSearch {
 /// Shows the text field and the results.
 #[component]
 pub(crate) fn PaletteContent() -> impl IntoView {
-    let PaletteOpen(open) = expect_context();
-    let choosing = PaletteSearch::new(open);
+    let PaletteOpen { open, early } = expect_context();
+    let choosing = PaletteSearch::new(open, early);
     choosing.scrolls();
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
@@ -208,6 +228,7 @@ pub(crate) fn PaletteContent() -> impl IntoView {
                 placeholder=t().palette.hint()
                 autocomplete="off"
                 spellcheck="false"
+                prop:value=choosing.typed
                 on:input=move |event| choosing.types(event_target_value(&event))
                 on:keydown=move |event| choosing.key(&event)
             />

@@ -22,10 +22,10 @@ pub struct Properties {
 /// Returns the terms that can complete the last term of a filter. The values come from the rows that
 /// the page knows. Returns no term for an empty last term.
 pub fn suggestions(text: &str, list: &KnownList, properties: Properties) -> Vec<Suggestion> {
-    let last = LastTerm::of(text);
-    let (sign, term) = match last.term.strip_prefix('-') {
+    let typed = LastTerm::of(text);
+    let (sign, term) = match typed.term.strip_prefix('-') {
         Some(rest) => ("-", rest),
-        None => ("", last.term),
+        None => ("", typed.term),
     };
     if term.is_empty() {
         return Vec::new();
@@ -35,7 +35,7 @@ pub fn suggestions(text: &str, list: &KnownList, properties: Properties) -> Vec<
         let names = names(list, properties);
         let fitting = names.iter().filter(|name| name.starts_with(&lower));
         return fitting
-            .map(|name| last.replaced_by(format!("{sign}{name}:"), ""))
+            .map(|name| typed.replaced_by(format!("{sign}{name}:"), ""))
             .collect();
     };
     let values = values(name, list).into_iter();
@@ -45,7 +45,7 @@ pub fn suggestions(text: &str, list: &KnownList, properties: Properties) -> Vec<
     });
     fitting
         .take(MAX_VALUES)
-        .map(|value| last.replaced_by(format!("{sign}{name}:{value}"), ""))
+        .map(|value| typed.replaced_by(format!("{sign}{name}:{value}"), ""))
         .collect()
 }
 
