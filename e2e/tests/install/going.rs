@@ -8,7 +8,7 @@ use crate::stage::{Installed, NAMESPACE, Tools};
 
 const SOON: Duration = Duration::from_mins(1);
 /// The number of kinds in the group `management.drover.dev`.
-const DROVER_KINDS: usize = 12;
+const DROVER_KINDS: usize = 14;
 /// The number of kinds in the group `fleet.cattle.io`.
 const FLEET_KINDS: usize = 14;
 
