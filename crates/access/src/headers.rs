@@ -38,6 +38,11 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 /// Removes hop-by-hop headers from a request or response.
 pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    strip_connection(headers, &HOP_BY_HOP);
+}
+
+/// Removes the headers of one connection: the headers that `Connection` names, and `hop_by_hop`.
+pub fn strip_connection(headers: &mut HeaderMap, hop_by_hop: &[HeaderName]) {
     let nominated: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -48,7 +53,7 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in &nominated {
         headers.remove(name);
     }
-    remove_if(headers, |name| HOP_BY_HOP.contains(name));
+    remove_if(headers, |name| hop_by_hop.contains(name));
 }
 
 /// Removes all headers for whose names `matches` returns true. Does not allocate if no header

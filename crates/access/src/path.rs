@@ -52,6 +52,23 @@ pub enum PathError {
     Ambiguous,
 }
 
+impl ClusterName {
+    /// Parses the segment of a path.
+    pub fn parse(name: &str) -> Result<Self, PathError> {
+        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let good = (1..=MAX_NAME).contains(&name.len())
+            && name.bytes().all(inner)
+            && !name.starts_with('-')
+            && !name.ends_with('-');
+        match name {
+            LOCAL_CLUSTER => Ok(Self::Local),
+            _ if good => Ok(Self::Named(name.to_owned())),
+            "." | ".." => Err(PathError::DotSegment),
+            _ => Err(PathError::BadName),
+        }
+    }
+}
+
 impl ClusterPath {
     /// Parses the target of a request.
     pub fn parse(uri: &Uri) -> Result<Self, PathError> {
@@ -61,7 +78,7 @@ impl ClusterPath {
             .ok_or(PathError::NotClusterPath)?;
         let end = after.find(['/', '?']).unwrap_or(after.len());
         let (name, rest) = after.split_at(end);
-        let cluster = name_of(name)?;
+        let cluster = ClusterName::parse(name)?;
         let rest = match rest {
             "" => "/".to_owned(),
             query if query.starts_with('?') => format!("/{query}"),
@@ -70,20 +87,6 @@ impl ClusterPath {
         check_api_path(rest.split('?').next().unwrap_or_default())?;
         let rest = PathAndQuery::try_from(rest).map_err(|_| PathError::Ambiguous)?;
         Ok(Self { cluster, rest })
-    }
-}
-
-fn name_of(name: &str) -> Result<ClusterName, PathError> {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let good = (1..=MAX_NAME).contains(&name.len())
-        && name.bytes().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-');
-    match name {
-        LOCAL_CLUSTER => Ok(ClusterName::Local),
-        _ if good => Ok(ClusterName::Named(name.to_owned())),
-        "." | ".." => Err(PathError::DotSegment),
-        _ => Err(PathError::BadName),
     }
 }
 

@@ -1,12 +1,11 @@
 //! The route that returns the versions of an object.
 
-use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{FromRef, FromRequestParts, State};
+use axum::extract::{FromRef, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::permit::Target;
 use drover_api::rest::{ObjectHistory, ObjectVersion, VersionContent, history_kind};
@@ -18,7 +17,6 @@ use drover_identity::caller::Caller;
 use drover_proxy::Proxy;
 use drover_proxy::in_process::{self, ConnectError, Credentials};
 use http::StatusCode;
-use http::request::Parts;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -94,17 +92,6 @@ pub fn router(state: ObjectHistories) -> axum::Router {
     declared().into_router().with_state(state)
 }
 
-/// The credentials of the caller's request.
-struct Presented(Credentials);
-
-impl<S: Sync> FromRequestParts<S> for Presented {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(Credentials::of(parts)))
-    }
-}
-
 /// The object whose versions the caller requests.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -132,7 +119,7 @@ struct ObjectQuery {
 async fn read(
     State(state): State<ObjectHistories>,
     Caller(caller): Caller,
-    Presented(credentials): Presented,
+    credentials: Credentials,
     Name(cluster): Name,
     Query(query): Query<ObjectQuery>,
 ) -> Result<Response, Status> {

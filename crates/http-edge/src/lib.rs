@@ -5,6 +5,7 @@
 //! identifies a caller or decides about permissions.
 
 pub mod body;
+pub mod caching;
 pub mod concurrency;
 pub mod listen;
 pub mod networks;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use drover_access::credential::strip_websocket_bearer;
+use drover_access::headers::strip_connection;
 use drover_access::token::UserToken;
 use http::header::{
     AUTHORIZATION, CONNECTION, EXPECT, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue,
@@ -37,7 +38,7 @@ const BEYOND_HOST: [HeaderName; 2] = [
 /// credentials of Drover, and sets the forwarding headers. The pod receives the host of the port
 /// forward.
 pub(crate) fn to_pod(headers: &mut HeaderMap, host: &HeaderValue, client: Option<IpAddr>) {
-    strip_hop_by_hop(headers);
+    strip_connection(headers, &HOP_BY_HOP);
     cookies::strip_own(headers);
     strip_websocket_bearer(headers);
     if headers.get_all(AUTHORIZATION).iter().any(is_drover_token) {
@@ -63,7 +64,7 @@ pub(crate) fn to_pod(headers: &mut HeaderMap, host: &HeaderValue, client: Option
 
 /// Prepares the headers of a response for the browser.
 pub(crate) fn to_browser(headers: &mut HeaderMap, host: &str) {
-    strip_hop_by_hop(headers);
+    strip_connection(headers, &HOP_BY_HOP);
     for name in BEYOND_HOST {
         headers.remove(name);
     }
@@ -76,20 +77,6 @@ pub(crate) fn to_browser(headers: &mut HeaderMap, host: &str) {
         && let Ok(path) = HeaderValue::from_str(&format!("https://{host}/{path}"))
     {
         headers.insert(LOCATION, path);
-    }
-}
-
-/// Removes the headers of one connection, and the headers that `Connection` names.
-fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
-        .collect();
-    for name in named.iter().chain(&HOP_BY_HOP) {
-        headers.remove(name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The routes under `/v1/port-forwards`.
 
-use axum::extract::{FromRef, FromRequestParts, State};
+use axum::extract::{FromRef, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::identity::Identity;
 use drover_api::rest::{
@@ -15,7 +15,6 @@ use drover_identity::Authenticator;
 use drover_identity::caller::Caller;
 use drover_proxy::in_process::{self, ConnectError, Credentials};
 use http::header::CACHE_CONTROL;
-use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use k8s_openapi::api::core::v1::{Pod, Service};
 use serde::de::DeserializeOwned;
@@ -47,17 +46,6 @@ pub fn router(forwards: PortForwards) -> axum::Router {
     declared().into_router().with_state(forwards)
 }
 
-/// The credentials of the caller's request.
-struct Presented(Credentials);
-
-impl<S: Sync> FromRequestParts<S> for Presented {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(Credentials::of(parts)))
-    }
-}
-
 /// Lists the port forwards of the caller.
 #[utoipa::path(get, path = "/v1/port-forwards", tag = "port forwards",
     responses((status = 200, body = List<PortForwardView>)))]
@@ -80,7 +68,7 @@ async fn list(
 async fn create(
     State(forwards): State<PortForwards>,
     Caller(caller): Caller,
-    Presented(credentials): Presented,
+    credentials: Credentials,
     noted: AuditNotes,
     Json(request): Json<PortForwardCreate>,
 ) -> Result<Response, Status> {

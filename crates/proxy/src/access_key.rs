@@ -50,10 +50,7 @@ impl Proxy {
     /// Returns the target of a cluster's name if the identity has a permit for the cluster, without
     /// a request. The result is valid at the time of the call, so that callers repeat the check.
     pub fn permitted_target(&self, identity: Arc<Identity>, name: &str) -> Option<Target> {
-        let cluster = match name {
-            LOCAL_CLUSTER => ClusterName::Local,
-            name => ClusterName::Named(name.to_owned()),
-        };
+        let cluster = ClusterName::parse(name).ok()?;
         let (access, _) = self
             .permit(&Principal::User(identity), &cluster, name)
             .ok()?;

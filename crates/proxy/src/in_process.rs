@@ -3,12 +3,13 @@
 //! The proxy repeats all checks. The permit, the impersonation, the audit records and the revocation
 //! are therefore the same as for a request of the caller, for example `kubectl exec`.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use drover_http_edge::status::Status;
@@ -151,6 +152,14 @@ impl Credentials {
     }
 }
 
+impl<S: Sync> FromRequestParts<S> for Credentials {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(head: &mut request::Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(head))
+    }
+}
+
 /// A WebSocket to a cluster.
 pub struct Upstream<S = TokioIo<Upgraded>> {
     /// The WebSocket.
@@ -277,7 +286,7 @@ async fn serve(
             request.extensions_mut().insert(source);
         }
         request.extensions_mut().insert(observer.clone());
-        async move { Ok::<_, std::convert::Infallible>(proxy.serve(request).await) }
+        async move { Ok::<_, Infallible>(proxy.serve(request).await) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)

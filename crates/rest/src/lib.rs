@@ -26,9 +26,7 @@ pub mod telemetry;
 use std::sync::Arc;
 
 use axum::Router;
-use http::HeaderValue;
-use http::header::CACHE_CONTROL;
-use tower_http::set_header::SetResponseHeaderLayer;
+use axum::middleware::map_response;
 use utoipa::OpenApi as _;
 use utoipa_axum::routes;
 
@@ -40,6 +38,7 @@ pub use self::access::explain::cluster_bindings::ClusterQueryLimiter;
 pub use self::accounts::people::Lookups;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::Reader;
+use drover_http_edge::caching::without_cache;
 use drover_http_edge::routes::{Right, Routes};
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
@@ -202,9 +201,6 @@ pub fn document() -> serde_json::Value {
 pub fn router(state: RestState) -> Router {
     declared()
         .into_router()
-        .layer(SetResponseHeaderLayer::overriding(
-            CACHE_CONTROL,
-            HeaderValue::from_static("no-store"),
-        ))
+        .layer(map_response(without_cache))
         .with_state(state)
 }

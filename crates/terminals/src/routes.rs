@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRef, FromRequestParts, Request, State};
+use axum::extract::{FromRef, Request, State};
 use axum::response::{IntoResponse as _, Response};
 use drover_access::identity::Identity;
 use drover_api::rest::{List, TerminalCreate, TerminalView};
@@ -15,7 +15,6 @@ use drover_identity::caller::Caller;
 use drover_proxy::Proxy;
 use drover_proxy::in_process::{self, Credentials};
 use http::StatusCode;
-use http::request::Parts;
 use serde::Deserialize;
 use utoipa_axum::routes;
 
@@ -74,17 +73,6 @@ fn owner(caller: &Identity) -> Owner {
     }
 }
 
-/// The credentials of the caller's request.
-struct Presented(Credentials);
-
-impl<S: Sync> FromRequestParts<S> for Presented {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self(Credentials::of(parts)))
-    }
-}
-
 /// Lists the terminals that the caller's token opened.
 #[utoipa::path(get, path = "/v1/terminals", tag = "terminals",
     responses((status = 200, body = List<TerminalView>)))]
@@ -106,7 +94,7 @@ async fn list(
 async fn create(
     State(terminals): State<Terminals>,
     Caller(caller): Caller,
-    Presented(credentials): Presented,
+    credentials: Credentials,
     noted: AuditNotes,
     Json(request): Json<TerminalCreate>,
 ) -> Result<Response, Status> {

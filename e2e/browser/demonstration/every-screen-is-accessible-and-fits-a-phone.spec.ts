@@ -1,36 +1,14 @@
-import type { Page } from "@playwright/test";
-
 import { SIGNED_OUT, asAdministrator, asUserWithoutRoles, test } from "../stage/users.ts";
 import { textSnapshot } from "../stage/snapshot.ts";
 import { expect, signIn } from "../stage/test.ts";
-import { fakeListProblem } from "../stage/row-service.ts";
-import { expectScreenQuality } from "./screen-check.ts";
+import { expectScreenQuality, openScreen } from "./screen-check.ts";
 import { SCREENS, SCREENS_WITHOUT_RIGHTS, type Screen } from "./screens.ts";
 
 type Test = typeof asAdministrator | typeof asUserWithoutRoles;
 
-/** Responds to requests with a Kubernetes Status, like an API server. */
-async function fakeResponse(page: Page, { to, code, message }: NonNullable<Screen["fakeResponse"]>): Promise<void> {
-  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
-  await page.route(to, (route) => route.fulfill({ status: code, json: status }));
-}
-
-/** Replaces the shared address in the server's response. */
-async function fakeSharedAddress(page: Page, sharedAddress: Screen["sharedAddress"]): Promise<void> {
-  await page.route("**/v1/version", async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: { ...(await response.json()), sharedAddress } });
-  });
-}
-
 function check(test: Test, screen: Screen): void {
   test(`screen ${screen.name} matches its snapshot, is accessible in each theme, and fits a phone`, async ({ page }) => {
-    if (screen.fakeResponse !== undefined) await fakeResponse(page, screen.fakeResponse);
-    if (screen.fakeList !== undefined) await fakeListProblem(page, screen.fakeList.plural, screen.fakeList);
-    if (screen.sharedAddress !== undefined) await fakeSharedAddress(page, screen.sharedAddress);
-    await page.goto(screen.path);
-    await screen.then?.(page);
-    await screen.ready(page);
+    await openScreen(page, screen);
     await expectScreenQuality(page, screen.name, screen.stable ?? true);
   });
 }

@@ -1,12 +1,38 @@
-/** The checks that every screen must pass. */
+/** Opens screens, and checks the properties that every screen must have. */
 
 import { type Page, expect } from "@playwright/test";
 
 import { expectAccessible, expectAccessibleColors } from "../stage/accessible.ts";
+import { fakeListProblem } from "../stage/row-service.ts";
 import { foreground, textSnapshot } from "../stage/snapshot.ts";
 import { THEMES, showIn } from "../stage/theme.ts";
+import type { Screen } from "./screens.ts";
 
 const PHONE = { width: 390, height: 844 };
+
+/** Responds to requests with a Kubernetes Status, like an API server. */
+async function fakeResponse(page: Page, { to, code, message }: NonNullable<Screen["fakeResponse"]>): Promise<void> {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, message };
+  await page.route(to, (route) => route.fulfill({ status: code, json: status }));
+}
+
+/** Replaces the shared address in the server's response. */
+async function fakeSharedAddress(page: Page, sharedAddress: Screen["sharedAddress"]): Promise<void> {
+  await page.route("**/v1/version", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), sharedAddress } });
+  });
+}
+
+/** Opens a screen, with the responses that the test fakes. */
+export async function openScreen(page: Page, screen: Screen): Promise<void> {
+  if (screen.fakeResponse !== undefined) await fakeResponse(page, screen.fakeResponse);
+  if (screen.fakeList !== undefined) await fakeListProblem(page, screen.fakeList.plural, screen.fakeList);
+  if (screen.sharedAddress !== undefined) await fakeSharedAddress(page, screen.sharedAddress);
+  await page.goto(screen.path);
+  await screen.then?.(page);
+  await screen.ready(page);
+}
 
 /** Expects that the screen matches its text snapshot, is accessible in all themes, and fits a phone. */
 export async function expectScreenQuality(page: Page, name: string, stable = true): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Page } from "@playwright/test";
 
-import { fakeListProblem } from "../stage/row-service.ts";
 import { SIGNED_OUT, asAdministrator, expect, test } from "../stage/users.ts";
 import { THEMES, showIn } from "../stage/theme.ts";
+import { openScreen } from "./screen-check.ts";
 import { SCREENS } from "./screens.ts";
 
 const SIZE = { width: 1080, height: 680 };
@@ -60,11 +60,8 @@ asAdministrator("list of clusters matches the reference screenshots", async ({ p
 
 for (const screen of SCREENS.filter(({ name }) => IN_LIGHT_THEME.includes(name))) {
   asAdministrator(`screen ${screen.name} matches the reference screenshot`, async ({ page }) => {
-    if (screen.fakeList !== undefined) await fakeListProblem(page, screen.fakeList.plural, screen.fakeList);
     await page.setViewportSize(SIZE);
-    await page.goto(screen.path);
-    await screen.then?.(page);
-    await screen.ready(page);
+    await openScreen(page, screen);
     await page.evaluate(() => document.fonts.ready);
     const mask = [page.locator("td.col-age")];
     const dialog = page.getByRole("dialog");

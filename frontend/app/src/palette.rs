@@ -37,8 +37,8 @@ const MAX_SHOWN: usize = 50;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaletteOpen {
     open: RwSignal<bool>,
-    /// The text that the user typed before the text field of the palette was loaded.
-    early: RwSignal<String>,
+    /// The entered text. The user can type before the text field of the palette is loaded.
+    typed: RwSignal<String>,
 }
 
 impl PaletteOpen {
@@ -46,7 +46,7 @@ impl PaletteOpen {
     pub(crate) fn provide() -> Self {
         let palette = Self {
             open: RwSignal::new(false),
-            early: RwSignal::default(),
+            typed: RwSignal::default(),
         };
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
             let modified = event.ctrl_key() || event.meta_key();
@@ -78,13 +78,13 @@ struct Command {
 /// Shows the palette while it is open.
 #[component]
 pub(crate) fn Palette() -> impl IntoView {
-    let PaletteOpen { open, early } = expect_context();
+    let PaletteOpen { open, typed } = expect_context();
     let types = move |event: KeyboardEvent| {
         let modified = event.ctrl_key() || event.meta_key() || event.alt_key();
         let is_character = event.key().chars().count() == 1;
         let field = document().query_selector(".palette input");
         if is_character && !modified && matches!(field, Ok(None)) {
-            early.update(|text| text.push_str(&event.key()));
+            typed.update(|text| text.push_str(&event.key()));
         }
     };
     let content = expect_context::<LazyParts>().palette;
@@ -97,7 +97,7 @@ pub(crate) fn Palette() -> impl IntoView {
             node_ref=node
             on:close=move |_| {
                 open.set(false);
-                early.set(String::new());
+                typed.set(String::new());
             }
             on:keydown=types
         >
@@ -120,9 +120,8 @@ struct PaletteSearch {
 }
 
 impl PaletteSearch {
-    fn new(open: RwSignal<bool>, early: RwSignal<String>) -> Self {
-        let early = early.try_update_untracked(std::mem::take);
-        let (typed, commands) = (RwSignal::new(early.unwrap_or_default()), commands());
+    fn new(open: RwSignal<bool>, typed: RwSignal<String>) -> Self {
+        let commands = commands();
         let found = Memo::new(move |_| {
             commands.with(|commands| {
                 let titles = commands.iter().map(|command| command.title.as_str());
@@ -204,8 +203,8 @@ impl PaletteSearch {
 /// Shows the text field and the results.
 #[component]
 pub(crate) fn PaletteContent() -> impl IntoView {
-    let PaletteOpen { open, early } = expect_context();
-    let choosing = PaletteSearch::new(open, early);
+    let PaletteOpen { open, typed } = expect_context();
+    let choosing = PaletteSearch::new(open, typed);
     choosing.scrolls();
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {

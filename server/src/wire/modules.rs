@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use axum::{Extension, Router, middleware};
-use http::header::{CACHE_CONTROL, HeaderValue};
 
 use super::certificate::Certificate;
 use super::gate::{Gate, Hsts};
@@ -23,6 +21,7 @@ use drover_fleet::{Gitops, ImportOptions};
 use drover_git::Fetcher;
 use drover_git_hosting::{GitHosting, Repositories};
 use drover_history::{HistoryStore, ObjectHistories};
+use drover_http_edge::caching::without_cache;
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::admission::WriteAuthorizer;
@@ -164,13 +163,6 @@ fn from_clusters(terminals: Terminals, forwards: PortForwards, history: Router) 
         .merge(drover_port_forwards::router(forwards))
         .merge(history)
         .layer(middleware::map_response(without_cache))
-}
-
-/// Forbids caches to store a response, as `drover_rest::router` does for its routes.
-async fn without_cache(mut response: Response) -> Response {
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().insert(CACHE_CONTROL, no_store);
-    response
 }
 
 /// Starts the simulated clusters and the example repository when this server becomes the leader.

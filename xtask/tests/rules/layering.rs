@@ -388,7 +388,6 @@ const RESERVED: &[(&str, &[&str])] = &[
             "drover-terminals",
         ],
     ),
-    ("tower-http", &["drover-rest", "drover-server"]),
     (
         "utoipa-axum",
         &[

@@ -13,6 +13,8 @@ pub struct HistoryKind {
     pub plural: &'static str,
     /// The name of the kind.
     pub kind: &'static str,
+    /// True if the objects belong to a namespace.
+    pub namespaced: bool,
 }
 
 const fn of(api_version: &'static str, plural: &'static str, kind: &'static str) -> HistoryKind {
@@ -20,6 +22,16 @@ const fn of(api_version: &'static str, plural: &'static str, kind: &'static str)
         api_version,
         plural,
         kind,
+        namespaced: true,
+    }
+}
+
+const fn cluster_scoped(plural: &'static str, kind: &'static str) -> HistoryKind {
+    HistoryKind {
+        api_version: "rbac.authorization.k8s.io/v1",
+        plural,
+        kind,
+        namespaced: false,
     }
 }
 
@@ -46,16 +58,8 @@ pub static HISTORY_KINDS: [HistoryKind; 14] = [
         "rolebindings",
         "RoleBinding",
     ),
-    of(
-        "rbac.authorization.k8s.io/v1",
-        "clusterroles",
-        "ClusterRole",
-    ),
-    of(
-        "rbac.authorization.k8s.io/v1",
-        "clusterrolebindings",
-        "ClusterRoleBinding",
-    ),
+    cluster_scoped("clusterroles", "ClusterRole"),
+    cluster_scoped("clusterrolebindings", "ClusterRoleBinding"),
 ];
 
 /// Annotations that are not part of the history, because controllers write them, or because they

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use drover_ui_core::completion::Suggestion;
 use drover_ui_core::messages::t;
 use drover_ui_core::palette::ranked_matches;
 use leptos::prelude::*;
@@ -23,6 +24,17 @@ pub struct Choice {
     pub words: String,
     /// The note next to the text; can be empty.
     pub note: String,
+}
+
+impl From<Suggestion> for Choice {
+    /// Returns an option whose key is the new text of the field.
+    fn from(suggestion: Suggestion) -> Self {
+        Self {
+            key: suggestion.text,
+            words: suggestion.term,
+            note: suggestion.note.to_owned(),
+        }
+    }
 }
 
 /// Shows a combobox that selects one option or no option.

@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &HistoryArgs, environment: &Environment) -> Result
         ("plural", kind.plural),
         ("object", &*args.name),
     ];
-    if !kind.kind.starts_with("Cluster") {
+    if kind.namespaced {
         query.push(("namespace", &args.namespace));
     }
     let path = ["v1", "clusters", args.cluster.as_str(), "history"];

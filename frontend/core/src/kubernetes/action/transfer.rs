@@ -24,8 +24,8 @@ pub const END_OF_STDIN: [u8; 2] = [255, STDIN];
 /// The maximum length of a path, in bytes (`PATH_MAX` of Linux).
 const MAX_PATH: usize = 4096;
 /// The script of an upload. The first parameter is the path, so the shell does not interpret the path.
-/// The output is the size of the written file. `dd` would need no shell, but some versions of `dd` end
-/// after the first short read from a pipe.
+/// The output is the size of the written file. `dd` would need no shell, but an upload with `dd` wrote
+/// only the first message.
 const UPLOAD_SCRIPT: &str = "cat >\"$1\" && wc -c <\"$1\"";
 
 /// A path of a file or folder in a container.

@@ -9,7 +9,7 @@ use super::Manifest;
 use crate::kind::Kind;
 use crate::kubectl::KubectlObject;
 use crate::messages::t;
-use crate::url::segment;
+use crate::url::{segment, with_query};
 
 /// Fields that a revert does not change.
 const KEPT: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
@@ -23,17 +23,16 @@ pub fn has_history(kind: Kind) -> bool {
 
 /// Returns the path of the request for the versions of an object.
 pub fn history_path(named: &KubectlObject) -> String {
+    let path = format!("/v1/clusters/{}/history", segment(&named.cluster));
     let kind = named.kind;
-    let namespace = named
-        .namespace
-        .as_deref()
-        .map_or_else(String::new, |it| format!("&namespace={}", segment(it)));
-    format!(
-        "/v1/clusters/{}/history?apiVersion={}&plural={}{namespace}&object={}",
-        segment(&named.cluster),
-        segment(kind.api_version),
-        segment(kind.plural),
-        segment(&named.name),
+    with_query(
+        &path,
+        &[
+            ("apiVersion", kind.api_version.to_owned()),
+            ("plural", kind.plural.to_owned()),
+            ("namespace", named.namespace.clone().unwrap_or_default()),
+            ("object", named.name.clone()),
+        ],
     )
 }
 

@@ -27,7 +27,10 @@ pub(super) fn Filters(looking: AuditSearch) -> impl IntoView {
         looking.look();
     };
     let changes_only = Memo::new(move |_| looking.asked.with(|filter| filter.verb == CHANGES));
-    let found = Signal::derive(move || typed.with(|text| choices(text)));
+    let found = Signal::derive(move || {
+        let found = typed.with(|text| suggestions(text)).into_iter();
+        found.map(Choice::from).collect()
+    });
     let refused: Vec<_> = FIELDS.iter().map(|field| sending.of(field)).collect();
     let error = Signal::derive(move || {
         let refused = || refused.iter().find_map(|error| error.get());
@@ -59,13 +62,4 @@ pub(super) fn Filters(looking: AuditSearch) -> impl IntoView {
             </div>
         </form>
     }
-}
-
-fn choices(text: &str) -> Vec<Choice> {
-    let choices = suggestions(text).into_iter().map(|it| Choice {
-        key: it.text,
-        words: it.term,
-        note: it.note.to_owned(),
-    });
-    choices.collect()
 }

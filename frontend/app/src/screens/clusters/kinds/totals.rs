@@ -57,12 +57,7 @@ impl Totals {
                 known.map(|known| suggestions(text, &known, properties))
             });
             let found = found.unwrap_or_default().into_iter();
-            let choices = found.map(|it| Choice {
-                key: it.text,
-                words: it.term,
-                note: it.note.to_owned(),
-            });
-            choices.collect()
+            found.map(Choice::from).collect()
         })
     }
 }

@@ -78,7 +78,7 @@ impl TransferForm {
     }
 
     /// Converts the error of a transfer. A browser does not report the reason why a WebSocket was
-    /// not opened, so the page asks for the permission and the state of the container.
+    /// not opened, so the page checks the permission and the state of the container.
     async fn explain(
         self,
         session: Session,
