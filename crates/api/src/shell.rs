@@ -1,5 +1,14 @@
-//! Quotes words of command lines that users copy. A word that begins with `-` is not quoted:
-//! kubectl accepts any word as an option's value, and `drover` accepts any text after `--option=`.
+//! Quotes words of command lines that users copy, and contains the script of uploads.
+//!
+//! A word that begins with `-` is not quoted: kubectl accepts any word as an option's value, and
+//! `drover` accepts any text after `--option=`.
+
+/// The script of the web UI that writes the standard input to the file of the first parameter. The
+/// shell does not interpret the parameter. The output is the size of the written file.
+pub const UPLOAD_SCRIPT: &str = r#"cat >"$1" && wc -c <"$1""#;
+/// [`UPLOAD_SCRIPT`] in the query of the web UI's request. The audit log recognizes uploads by this
+/// text.
+pub const ENCODED_UPLOAD_SCRIPT: &str = "cat%20%3E%22%241%22%20%26%26%20wc%20-c%20%3C%22%241%22";
 
 /// Returns `text` as one word of a POSIX shell, in single quotes if required.
 pub fn word(text: &str) -> String {

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use drover_api::shell::ENCODED_UPLOAD_SCRIPT;
+
 /// The allow list: parameters of the Kubernetes API that describe the request and contain no
 /// secret.
 const PLAIN: [&str; 32] = [
@@ -48,13 +50,11 @@ const PLAIN: [&str; 32] = [
 const TRANSFERS: [&[&str]; 3] = [
     &["cat", "--", PATH],
     &["tar", "-c", "-f", "-", "-C", PATH, "--", PATH],
-    &["sh", "-c", UPLOAD_SCRIPT, "sh", PATH],
+    &["sh", "-c", ENCODED_UPLOAD_SCRIPT, "sh", PATH],
 ];
 const PATH: &str = "PATH";
 /// One more than the number of words of the longest command in [`TRANSFERS`].
 const MAX_WORDS: usize = 9;
-/// The script `cat >"$1" && wc -c <"$1"`, encoded for a query.
-const UPLOAD_SCRIPT: &str = "cat%20%3E%22%241%22%20%26%26%20wc%20-c%20%3C%22%241%22";
 
 /// Replacement for a hidden value.
 const HIDDEN: &str = "(hidden)";
