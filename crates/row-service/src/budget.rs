@@ -30,6 +30,12 @@ impl Budget {
         self.limit - self.limit / 8
     }
 
+    /// Returns the memory of rows and samples above which sources store no samples. Rows are more
+    /// important than samples.
+    pub(crate) const fn sample_limit(&self) -> usize {
+        self.row_limit() / 2
+    }
+
     /// Returns the free memory for rows in bytes.
     pub(crate) fn room(&self) -> usize {
         let used = self.used.load(Ordering::Relaxed);
@@ -72,8 +78,18 @@ impl Reservation {
 
     /// Changes the size. Returns false, and keeps the previous size, above the limit.
     pub(crate) fn resize(&mut self, bytes: usize) -> bool {
+        self.resize_up_to(bytes, self.budget.limit)
+    }
+
+    /// Changes the size for samples. Returns false, and frees the memory, above the limit of samples.
+    pub(crate) fn resize_for_samples(&mut self, bytes: usize) -> bool {
+        self.resize(0);
+        self.resize_up_to(bytes, self.budget.sample_limit())
+    }
+
+    fn resize_up_to(&mut self, bytes: usize, limit: usize) -> bool {
         let grown = bytes.saturating_sub(self.bytes);
-        let fits = self.budget.take_up_to(grown, self.budget.limit);
+        let fits = self.budget.take_up_to(grown, limit);
         if fits {
             self.budget.free(self.bytes.saturating_sub(bytes));
             self.bytes = bytes;
@@ -111,5 +127,16 @@ mod tests {
         assert!(budget.take(70) && !budget.take(1));
         assert_eq!(budget.room(), 0);
         assert!(Reservation::empty(&budget).resize(10));
+    }
+
+    #[test]
+    fn samples_leave_memory_for_rows() {
+        let budget = Budget::new(80);
+        let mut samples = Reservation::empty(&budget);
+        assert!(samples.resize_for_samples(35) && !samples.resize_for_samples(36));
+        assert_eq!(budget.used(), 0, "samples above the limit are deleted");
+        assert!(samples.resize_for_samples(20) && budget.take(20));
+        assert!(!samples.resize_for_samples(20), "rows need the memory");
+        assert_eq!(budget.used(), 20);
     }
 }

@@ -2,6 +2,7 @@
 
 mod content;
 mod dropped;
+mod samples;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,12 +14,13 @@ use drover_rows::table::Key;
 use drover_rows::view::{Change, Item};
 use drover_rows::{Amounts, Columns, Include, Row};
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::content::{Content, MAX_SOURCE_BYTES, UsageState};
 use self::dropped::DroppedRows;
+use self::samples::SampleStore;
 use crate::budget::Budget;
 use crate::clusters::Credential;
 
@@ -39,6 +41,7 @@ pub(crate) struct SourceKey {
 pub(crate) struct Source {
     pub(crate) key: SourceKey,
     state: Mutex<Content>,
+    samples: Mutex<SampleStore>,
     pages: Mutex<Pages>,
     /// Wakes the task that lists and watches, for example because a page has a new credential.
     pub(crate) retry: Notify,
@@ -84,6 +87,7 @@ impl Source {
         Arc::new(Self {
             key,
             state: Mutex::new(Content::empty()),
+            samples: Mutex::new(SampleStore::empty(&budget)),
             pages: Mutex::default(),
             retry: Notify::new(),
             budget,
@@ -148,6 +152,11 @@ impl Source {
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.state.lock().rows.len()
+    }
+
+    /// Returns the samples of the usage of all rows.
+    pub(crate) fn samples(&self) -> MutexGuard<'_, SampleStore> {
+        self.samples.lock()
     }
 
     /// Stores a new or changed row.
@@ -223,9 +232,14 @@ impl Source {
         self.state.lock().state == SourceState::Live
     }
 
-    /// Sets the usage of all rows, and shows the columns of the usage.
+    /// Sets the usage of all rows, adds it to their samples, and shows the columns of the usage.
     pub(crate) fn set_usage(&self, usage: &HashMap<Key, Amounts>) {
-        self.state.lock().set_usage(usage);
+        let mut state = self.state.lock();
+        state.set_usage(usage);
+        let items = state.rows.values();
+        let measured = items.filter_map(|item| Some((item.id, item.row.usage?)));
+        self.samples.lock().record(measured, Instant::now());
+        drop(state);
         self.tell();
     }
 
@@ -235,6 +249,7 @@ impl Source {
         state.set_usage(&HashMap::new());
         state.usage = UsageState::Problem(problem);
         drop(state);
+        self.samples.lock().clear();
         self.tell();
     }
 
@@ -242,6 +257,7 @@ impl Source {
     pub(crate) fn refuse(&self, problem: ListProblem) {
         self.keep(&std::collections::HashSet::new());
         self.state.lock().dropped = DroppedRows::default();
+        self.samples.lock().clear();
         self.set_state(SourceState::Failed(problem));
     }
 

@@ -1,5 +1,7 @@
 //! A list of a page: the rows of its sources, sorted and filtered, and the window of the page.
 
+mod samples;
+
 use std::sync::Arc;
 
 use drover_api::rest::history_kind;
@@ -7,9 +9,10 @@ use drover_rows::protocol::{
     ListProblem, ListSpec, SourceState, SourceStatus, Update, ViewSpec, WireRow,
 };
 use drover_rows::sent::SentWindow;
-use drover_rows::view::View;
+use drover_rows::view::{Item, View};
 use drover_rows::{Columns, Include};
 
+use self::samples::SentSamples;
 use crate::budget::Reservation;
 use crate::page_access::PageAccess;
 use crate::pool::path;
@@ -35,6 +38,7 @@ pub(crate) struct Subscription {
     is_out_of_memory: bool,
     columns: Columns,
     sent: SentWindow,
+    sent_samples: SentSamples,
     /// True if a source was removed, so that the view contains rows without a source.
     lost: bool,
     /// The columns of the last update.
@@ -86,6 +90,7 @@ impl Subscription {
             sent_columns: Columns::from([]),
             columns: Columns::from([]),
             sent: SentWindow::default(),
+            sent_samples: SentSamples::default(),
             sent_head: None,
             sent_states: Vec::new(),
         }
@@ -205,6 +210,7 @@ impl Subscription {
         let columns = !Arc::ptr_eq(&self.columns, &self.sent_columns);
         if columns {
             self.sent.clear();
+            self.sent_samples.clear();
             self.sent_columns = Arc::clone(&self.columns);
         }
         let window = self.sent.advance(&self.view, &self.spec);
@@ -216,6 +222,8 @@ impl Subscription {
             first: window.first,
             ..Update::default()
         };
+        let shown = &self.view.rows()[window.first..window.end];
+        let samples = self.sent_samples.advance(shown, &self.members);
         let rows = window.items.iter();
         let update = Update {
             columns: columns.then(|| self.columns.to_vec()),
@@ -223,6 +231,7 @@ impl Subscription {
             rows: rows
                 .map(|item| WireRow::new(item.id, &item.row, &self.columns))
                 .collect(),
+            samples,
             sources: (states != self.sent_states).then(|| states.clone()),
             ..head.clone()
         };
@@ -254,6 +263,12 @@ impl Member {
     fn read(&self) -> Option<Reading> {
         let handle = self.source.as_ref().ok()?;
         Some(handle.source.read(self.seen))
+    }
+
+    /// Reports whether the source of this cluster contains a row of the cluster.
+    fn contains(&self, item: &Item) -> bool {
+        let namespace = self.namespace.as_deref();
+        namespace.is_none_or(|namespace| item.row.namespace() == Some(namespace))
     }
 
     fn status(&self, reading: Option<&Reading>) -> SourceStatus {

@@ -12,6 +12,7 @@ pub mod order;
 pub mod protocol;
 pub mod query;
 pub mod row;
+pub mod samples;
 pub mod search;
 pub mod sent;
 pub mod severity;

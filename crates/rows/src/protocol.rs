@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::column::{Column, Columns};
 use crate::note::Note;
 use crate::row::{Row, RowContent};
+use crate::samples::UsageSamples;
 use crate::severity::Severity;
 use crate::usage::Amounts;
 
@@ -130,6 +131,10 @@ pub struct Update {
     /// The rows of the window that are new or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<WireRow>,
+    /// The samples of the usage of rows of the window, if they changed. Empty samples replace
+    /// samples that the server no longer has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<(RowId, UsageSamples)>,
     /// The states of all sources, if a state changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<SourceStatus>>,

@@ -9,6 +9,7 @@ use crate::column::{Column, Columns, Content, index_of};
 use crate::natural::natural;
 use crate::note::Note;
 use crate::query::{Searched, contains};
+use crate::samples::UsageSamples;
 use crate::severity::Severity;
 use crate::span;
 use crate::texts::Texts;
@@ -36,6 +37,8 @@ pub struct Row {
     pub reserved: Amounts,
     /// The usage, if the cluster has metrics of the object.
     pub usage: Option<Amounts>,
+    /// The last samples of the usage. Only the rows of a page have samples.
+    pub samples: Option<Arc<UsageSamples>>,
 }
 
 /// The index of the first cell in [`Row::texts`].
@@ -82,6 +85,7 @@ impl Row {
             severity: Severity::Healthy,
             reserved: content.reserved,
             usage: None,
+            samples: None,
         };
         let worst = row.notes.iter().map(Note::severity);
         row.severity = worst.fold(row.judge(), Severity::min);

@@ -18,6 +18,8 @@ pub struct SentWindow {
 pub struct WindowChange {
     /// The index of the first row of the window.
     pub first: usize,
+    /// The index after the last row of the window.
+    pub end: usize,
     /// The IDs of the rows in their order, if they changed.
     pub order: Option<Vec<RowId>>,
     /// The rows that the page does not have.
@@ -42,6 +44,7 @@ impl SentWindow {
         });
         WindowChange {
             first,
+            end,
             order,
             items,
         }

@@ -1,7 +1,10 @@
 //! Tests of the lists of a page.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use drover_rows::protocol::RowId;
+use drover_rows::samples::UsageSamples;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -177,4 +180,67 @@ async fn usage_of_pods_is_joined_and_disappears_with_the_api() {
     let update = page.update().await.unwrap();
     assert_eq!(update.columns.unwrap().len(), 2);
     assert_eq!(update.sources.unwrap()[0].usage.as_ref().unwrap().code, 404);
+}
+
+/// Returns the samples of CPU by the name of the row. `names` are the names of all known rows.
+fn samples(update: &Update, names: &HashMap<RowId, String>) -> Vec<(String, Vec<u64>)> {
+    let amounts = |samples: &UsageSamples| {
+        let cpu = samples.cpu.iter();
+        cpu.map(|it| it.amount()).collect()
+    };
+    let samples = update.samples.iter();
+    samples
+        .map(|(id, samples)| (names[id].clone(), amounts(samples)))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_of_the_window_arrive_with_the_second_measurement() {
+    let mut page = Page::of(&["a"]);
+    page.clusters.set_pods("a", &["api", "db", "web"]);
+    page.clusters
+        .set_usage("a", Some(&[("api", 100), ("web", 250)]));
+    let show = |page: &mut Page, first| {
+        page.list.as_mut().unwrap().set_view(ViewSpec {
+            first,
+            count: 2,
+            ..view()
+        });
+    };
+    show(&mut page, 0);
+    page.check().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let first = page.update().await.unwrap();
+    let mut names: HashMap<RowId, String> = HashMap::new();
+    names.extend(first.rows.iter().map(|row| (row.id, row.name.clone())));
+    assert_eq!(samples(&first, &names), []);
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let second = page.update().await.unwrap();
+    assert_eq!(samples(&second, &names), [("api".into(), vec![100; 2])]);
+    assert_eq!(second.rows, [], "the usage is equal");
+    assert_eq!(page.update().await, None, "one update per measurement");
+    show(&mut page, 1);
+    let scrolled = page.update().await.unwrap();
+    names.extend(scrolled.rows.iter().map(|row| (row.id, row.name.clone())));
+    assert_eq!(samples(&scrolled, &names), [("web".into(), vec![250; 2])]);
+    page.clusters.set_usage("a", Some(&[("api", 100)]));
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    let last = page.update().await.unwrap();
+    assert_eq!(samples(&last, &names), [("web".into(), Vec::new())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn samples_of_a_row_are_bounded() {
+    let mut page = Page::of(&["a"]);
+    page.clusters.set_pods("a", &["web"]);
+    page.clusters.set_usage("a", Some(&[("web", 250)]));
+    page.check().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    page.update().await.unwrap();
+    let memory = page.pool.used_memory();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let update = page.update().await.unwrap();
+    let (_, samples) = &update.samples[0];
+    assert_eq!((samples.cpu.len(), samples.memory.len()), (20, 20));
+    assert_eq!(page.pool.used_memory(), memory);
 }
