@@ -42,6 +42,8 @@ const GOALS: &[(&str, Goal)] = &[
     ("all_pods_sort_ms", Goal::None),
     ("all_pods_dom_rows", Goal::AtMost(80.0)),
     ("all_pods_heap_mib", Goal::AtMost(80.0)),
+    ("search_first_ms", Goal::None),
+    ("search_ms", Goal::AtMost(300.0)),
 ];
 
 /// The reason why the benchmark failed.

@@ -11,6 +11,9 @@ use tokio::process::Command;
 use crate::network::search_path;
 use crate::scratch::{Scratch, ScratchError};
 
+/// The default command of the images for test pods.
+const SLEEP: [&str; 2] = ["/bin/sleep", "2147483647"];
+
 /// The reason why an image cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
@@ -55,39 +58,22 @@ impl Image {
     /// The name of the image that [`Image::tools`] builds.
     pub const TOOLS: &'static str = "drover-e2e/tools:1";
 
+    /// The name of the image that [`Image::kubectl`] builds.
+    pub const KUBECTL: &'static str = "drover-e2e/kubectl:1";
+
     /// Builds a small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`,
     /// `nc`, `httpd`, `wget`, …). The default command sleeps.
     pub async fn tools() -> Result<Self, ImageError> {
-        let files = Scratch::make("image")?;
-        let root = files.path();
-        for name in ["bin", "tmp", "etc", "www"] {
-            let path = root.join(name);
-            std::fs::create_dir(&path).map_err(gather(&path))?;
-        }
-        let busybox = search_path()
-            .split(':')
-            .map(|folder| Path::new(folder).join("busybox"))
-            .find(|path| path.is_file())
-            .unwrap_or_else(|| PathBuf::from("/bin/busybox"));
-        let target = root.join("bin/busybox");
-        std::fs::copy(&busybox, &target).map_err(gather(&busybox))?;
-        let list = Command::new(&busybox)
-            .arg("--list")
-            .output()
-            .await
-            .map_err(|source| ImageError::Start {
-                program: "busybox",
-                source,
-            })?;
-        for applet in String::from_utf8_lossy(&list.stdout).lines() {
-            let link = root.join("bin").join(applet);
-            if applet != "busybox" {
-                symlink("busybox", &link).map_err(gather(&link))?;
-            }
-        }
-        let users = root.join("etc/passwd");
-        std::fs::write(&users, "root:x:0:0:root:/:/bin/sh\n").map_err(gather(&users))?;
-        Self::from_folder(Self::TOOLS, root, &["/bin/sleep", "2147483647"]).await
+        let files = busybox().await?;
+        Self::from_folder(Self::TOOLS, files.path(), &SLEEP).await
+    }
+
+    /// Builds the image of [`Image::tools`] with the program kubectl.
+    pub async fn kubectl(program: &Path) -> Result<Self, ImageError> {
+        let files = busybox().await?;
+        let target = files.path().join("bin/kubectl");
+        std::fs::copy(program, &target).map_err(gather(program))?;
+        Self::from_folder(Self::KUBECTL, files.path(), &SLEEP).await
     }
 
     /// Builds an image from the files in `root`. `command` is the default command of the image.
@@ -139,6 +125,40 @@ impl Image {
     pub fn archive(&self) -> &Path {
         &self.archive
     }
+}
+
+/// Returns a folder with busybox and the links of its commands.
+async fn busybox() -> Result<Scratch, ImageError> {
+    let files = Scratch::make("image")?;
+    let root = files.path();
+    for name in ["bin", "tmp", "etc", "www"] {
+        let path = root.join(name);
+        std::fs::create_dir(&path).map_err(gather(&path))?;
+    }
+    let busybox = search_path()
+        .split(':')
+        .map(|folder| Path::new(folder).join("busybox"))
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| PathBuf::from("/bin/busybox"));
+    let target = root.join("bin/busybox");
+    std::fs::copy(&busybox, &target).map_err(gather(&busybox))?;
+    let list = Command::new(&busybox)
+        .arg("--list")
+        .output()
+        .await
+        .map_err(|source| ImageError::Start {
+            program: "busybox",
+            source,
+        })?;
+    for applet in String::from_utf8_lossy(&list.stdout).lines() {
+        let link = root.join("bin").join(applet);
+        if applet != "busybox" {
+            symlink("busybox", &link).map_err(gather(&link))?;
+        }
+    }
+    let users = root.join("etc/passwd");
+    std::fs::write(&users, "root:x:0:0:root:/:/bin/sh\n").map_err(gather(&users))?;
+    Ok(files)
 }
 
 /// Returns the output of `buildah inspect` for an image archive. `form` is the format of the

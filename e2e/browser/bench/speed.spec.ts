@@ -168,6 +168,38 @@ async function measureList(context: BrowserContext, list: { name: string; path: 
   await page.close();
 }
 
+/** Returns the time in ms from typing into the open palette until the palette shows the object with this name. */
+async function timeToFind(page: Page, typed: string, name: string): Promise<number> {
+  const field = page.getByRole("dialog").getByRole("combobox");
+  const began = await field.evaluate((field: HTMLInputElement, typed) => {
+    field.value = typed;
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    return performance.now();
+  }, typed);
+  const shown = await page.waitForFunction((name) => {
+    const options = [...document.querySelectorAll(".palette-item")];
+    return options.some((option) => option.textContent?.startsWith(name)) ? performance.now() : undefined;
+  }, name);
+  return ((await shown.jsonValue()) ?? Number.NaN) - began;
+}
+
+/** Searches pods by name, label and image in the palette. The first search also lists the other kinds. */
+async function measureSearch(context: BrowserContext): Promise<void> {
+  const page = await context.newPage();
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Clusters", exact: true }).waitFor();
+  await page.keyboard.press("Control+k");
+  figures["search_first_ms"] = await timeToFind(page, "pod-100001", "pod-100001");
+  const times: number[] = [];
+  for (const number of [20_002, 54_321, 99_999]) {
+    times.push(await timeToFind(page, `pod-${number}`, `pod-${number}`));
+  }
+  times.push(await timeToFind(page, "app=app-7 pod-1000", "pod-100007"));
+  times.push(await timeToFind(page, "image:example.org/app pod-9999", "pod-99990"));
+  figures["search_ms"] = median(times);
+  await page.close();
+}
+
 async function bearer(terminal: Terminal): Promise<Record<string, string>> {
   const token = await terminal.run("drover token create --description=bench --output json");
   return { Authorization: `Bearer ${(JSON.parse(token) as { token: string }).token}` };
@@ -258,6 +290,7 @@ test("measures a list of a hundred thousand pods in three clusters", async ({ br
     typed: ["pod-01", "app=app-7", "state:pending", "-app", ""],
     sorted: ["Name", "Age", "Status", "Name", "Age"],
   });
+  await measureSearch(context);
   await context.close();
 });
 

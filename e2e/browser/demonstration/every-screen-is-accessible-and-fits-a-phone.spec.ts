@@ -22,6 +22,28 @@ asAdministrator("navigation lists all pages", async ({ page }) => {
   expect(await textSnapshot(page.getByRole("banner"))).toMatchSnapshot("navigation.txt");
 });
 
+asAdministrator("list of pods has 24 rows at 1440×900, and complete states and versions at 1280×800", async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto("/clusters/demo-large/pods");
+  await page.getByRole("columnheader", { name: "Memory" }).waitFor();
+  const rows = page.locator("tbody tr:not(.spacer)");
+  await expect(rows.nth(23)).toBeInViewport({ ratio: 1 });
+  expect((await rows.first().boundingBox())?.height).toBe(32);
+
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const isCut = (cell: Element): boolean => cell.scrollWidth > cell.clientWidth;
+  for (const [path, column, shown] of [
+    ["/clusters/demo-troubled/pods", "Memory", "CrashLoopBackOff"],
+    ["/clusters/demo-large/nodes", "Memory", "simulated"],
+  ] as const) {
+    await page.goto(path);
+    await page.getByRole("columnheader", { name: column }).waitFor();
+    const cells = page.locator(".badge, td.list-text .truncate");
+    await expect(cells.filter({ hasText: shown }).first()).toBeVisible();
+    for (const cell of await cells.all()) expect(await cell.evaluate(isCut), (await cell.textContent()) ?? "").toBe(false);
+  }
+});
+
 test.describe("sign-in page", () => {
   test.use({ storageState: SIGNED_OUT });
 

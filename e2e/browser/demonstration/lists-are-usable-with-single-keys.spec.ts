@@ -1,4 +1,4 @@
-/** Keys of lists, the selection of rows, and the plan of an action on several objects. */
+/** Keys of lists, the lines of the usage, the selection of rows, and the plan of an action on several objects. */
 
 import type { Locator, Page } from "@playwright/test";
 
@@ -18,6 +18,13 @@ async function openPods(page: Page): Promise<void> {
 /** Returns the ARIA index of the focused row. */
 function focusedRow(page: Page): Promise<number> {
   return page.evaluate(() => Number(document.activeElement?.closest("tr")?.getAttribute("aria-rowindex") ?? 0));
+}
+
+/** Reports whether the line of a usage cell of a width is beside the text, and not hidden below it. */
+function lineIsVisible(usage: HTMLElement | SVGElement, width: number): boolean {
+  usage.style.width = `${width}px`;
+  const line = usage.querySelector("svg");
+  return line !== null && line.getBoundingClientRect().bottom <= usage.getBoundingClientRect().bottom + 1;
 }
 
 test("keys move the focus to each row of a long list", async ({ page }) => {
@@ -40,6 +47,21 @@ test("keys move the focus to each row of a long list", async ({ page }) => {
   await page.keyboard.press("/");
   await page.keyboard.type("jjj");
   await expect(page.getByRole("searchbox", { name: "Filter Pods" })).toHaveValue("jjj");
+});
+
+test("usage of a node has a line from its second measurement, which never truncates texts", async ({ page }) => {
+  await page.setViewportSize({ width: 1920, height: 800 });
+  await page.goto("/clusters/demo-large/nodes");
+  const usage = page.locator("tr[data-row] .usage");
+  await expect(usage.first()).toHaveAttribute("title", /^Lowest \S+, highest \S+ in the last \d+s$/, { timeout: 45_000 });
+  await expect(usage.first().locator("polyline")).toHaveAttribute("points", /^[\d.]+,[\d.]+( [\d.]+,[\d.]+)+$/);
+  expect(await usage.first().evaluate(lineIsVisible, 100), "the cell has no space for the line").toBe(false);
+  expect(await usage.first().evaluate(lineIsVisible, 160), "the cell has space for the line").toBe(true);
+  for (const width of [1920, 1280, 1000]) {
+    await page.setViewportSize({ width, height: 800 });
+    const truncated = await usage.locator(".truncate").evaluateAll((all) => all.filter((text) => text.scrollWidth > text.clientWidth).length);
+    expect(truncated, `truncated texts at ${width} px`).toBe(0);
+  }
 });
 
 test("suggestions complete the filter with the keyboard", async ({ page }) => {

@@ -50,3 +50,24 @@ test("palette opens the dialog that creates objects in a cluster", async ({ page
     await expect(dialog).toBeHidden();
   }
 });
+
+test("palette opens the kubectl shell of the cluster of the page", async ({ page }) => {
+  await page.goto("/about");
+  await page.getByRole("heading", { name: "About", exact: true }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("kubectl shell");
+  await expect(page.getByRole("option", { name: /kubectl shell…/ })).toHaveCount(0);
+  await page.goto("/clusters/demo-small/nodes");
+  await page.getByRole("link", { name: "simulated-worker-1" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("kubectl shell");
+  await page.getByRole("option", { name: "demo-small: kubectl shell…" }).waitFor();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "kubectl shell in demo-small" });
+  await expect(dialog.getByLabel("Namespace")).toBeFocused();
+  await expect(dialog.getByText("drover cluster kubeconfig demo-small --merge")).toBeVisible();
+  await dialog.getByLabel("Namespace").fill(" ");
+  await expect(dialog.getByRole("button", { name: "Open kubectl shell" })).toBeDisabled();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+});

@@ -307,6 +307,12 @@ export const SCREENS: readonly Screen[] = [
     ready: heading("No permission to list members"),
   },
   { name: "kubeconfig", path: "/clusters/demo-small", then: press("Kubeconfig"), ready: dialog("Kubeconfig") },
+  {
+    name: "kubectl-shell",
+    path: "/clusters/demo-small",
+    then: (page) => chooseAction(page, "kubectl shell…"),
+    ready: dialog("kubectl shell in demo-small"),
+  },
   { name: "delete-cluster", path: "/clusters/demo-small", then: (page) => chooseAction(page, "Delete…"), ready: dialog("Delete cluster?") },
   { name: "import-form", path: "/import", ready: heading("Import cluster") },
   {

@@ -120,6 +120,29 @@ test("workloads are scaled together, and the undo restores each number of replic
   expect(await replicas()).toBe("2 0");
 });
 
+test("workload that was created again after the plan is not changed", async ({ page }) => {
+  const create = (): Promise<string> =>
+    owner.run(
+      `kubectl -n ${OWN} create deployment again --image registry.invalid/none:1 --replicas 0 && kubectl -n ${OWN} label deployment again bulk=yes`,
+    );
+  await create();
+  await signInAsUser(page, PASSWORD);
+  for (const [action, submit] of [["Scale…", "Scale (1)"], ["Restart…", "Restart (1)"]] as const) {
+    await openList(page, "deployments", "again");
+    await rowBox(page, "again").check();
+    await page.getByRole("button", { name: action }).click();
+    if (action === "Scale…") await dialog(page).getByLabel("Replicas").fill("1");
+    const button = dialog(page).getByRole("button", { name: submit });
+    await expect(button).toBeEnabled();
+    await owner.run(`kubectl -n ${OWN} delete deployment again`);
+    await create();
+    await button.click();
+    await expect(dialog(page).getByText("The object was deleted and created again.")).toBeVisible();
+    const fields = "{.spec.replicas}{.spec.template.metadata.annotations}";
+    expect(await owner.run(`kubectl -n ${OWN} get deployment again -o 'jsonpath=${fields}'`)).toBe("0");
+  }
+});
+
 test("deletion of more than five objects requires the typed number", async ({ page }) => {
   await owner.run(
     `for name in a b c d e f; do kubectl -n ${OWN} create configmap many-$name && kubectl -n ${OWN} label configmap many-$name bulk=yes; done`,

@@ -33,7 +33,7 @@ const PICTURES: readonly Picture[] = [
     name: "pods",
     path: "/clusters/demo-troubled/pods",
     theme: "dark",
-    ready: (page) => page.getByText("CrashLoopBackOff").first().waitFor(),
+    ready: (page) => page.getByRole("columnheader", { name: "Memory" }).waitFor(),
   },
   {
     name: "log",

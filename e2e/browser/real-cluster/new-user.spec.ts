@@ -8,6 +8,7 @@ import type { BrowserContext, Page } from "@playwright/test";
 import { stage } from "../stage/stage.ts";
 import { Terminal } from "../stage/terminal.ts";
 import { BrowserErrors, chooseAction, chooseFromMenu, choosePassword, expect, signIn, test } from "../stage/test.ts";
+import { kubectlShellTests } from "./kubectl-shell.ts";
 import { makeControlPlane, nodeAgentTests } from "./node-agent.ts";
 import { portForwardTests } from "./port-forwards.ts";
 import { type Environment, providerUserTests } from "./provider-user.ts";
@@ -176,6 +177,13 @@ transferTests({
   context: () => context,
   owner: () => owner,
   browserErrors,
+  administrator: () => administrator,
+  browser: async () => (await newContext()).newPage(),
+});
+
+kubectlShellTests({
+  cluster: CLUSTER,
+  owner: () => owner,
   administrator: () => administrator,
   browser: async () => (await newContext()).newPage(),
 });

@@ -15,16 +15,26 @@ export interface Environment {
   readonly browserErrors: BrowserErrors;
 }
 
-const POD_TIMEOUT_MS = 60_000;
+/** Timeout for the start of a pod. */
+export const POD_TIMEOUT_MS = 60_000;
+
+/** Returns the dock of a page, and the visible terminal. */
+export function dockOf(page: () => Page) {
+  const dock = () => page().getByRole("region", { name: "Terminals" });
+  return {
+    dock,
+    screen: () => dock().locator(".xterm-rows:visible"),
+    state: () => dock().getByRole("tabpanel").getByRole("status"),
+    type: async (line: string) => {
+      await dock().locator(".dock-screen:visible").click();
+      await page().keyboard.type(`${line}\n`);
+    },
+    close: () => dock().getByRole("button", { name: /^Close terminal/ }).click(),
+  };
+}
 
 export function terminalTests({ cluster, page, context, owner, browserErrors }: Environment): void {
-  const dock = () => page().getByRole("region", { name: "Terminals" });
-  const screen = () => dock().locator(".xterm-rows:visible");
-  const state = () => dock().getByRole("tabpanel").getByRole("status");
-  const type = async (line: string) => {
-    await dock().locator(".dock-screen:visible").click();
-    await page().keyboard.type(`${line}\n`);
-  };
+  const { dock, screen, state, type, close } = dockOf(page);
   const pods = async () => {
     const names = await owner().run("kubectl get pods -l app=counter -o jsonpath='{.items[*].metadata.name}'");
     return names.trim().split(" ");
@@ -59,7 +69,7 @@ export function terminalTests({ cluster, page, context, owner, browserErrors }: 
     await expect(screen()).toContainText("sum-42");
     await type("exit 3");
     await expect(state()).toHaveText("Closed: the command exited with code 3");
-    await dock().getByRole("button", { name: /^Close terminal/ }).click();
+    await close();
     await expect(dock()).toBeHidden();
   });
 
@@ -72,7 +82,7 @@ export function terminalTests({ cluster, page, context, owner, browserErrors }: 
     await type("ls -d /host/etc; echo node-$((3+4))");
     await expect(screen()).toContainText("node-7");
     await expect(screen()).toContainText("/host/etc");
-    await dock().getByRole("button", { name: /^Close terminal/ }).click();
+    await close();
     await expect(async () => expect(await owner().run("kubectl get pods -o name")).not.toContain("drover-node-shell")).toPass();
   });
 

@@ -37,9 +37,24 @@ export const stage = {
   get kubeconfig(): string {
     return variable("DROVER_TEST_KUBECONFIG");
   },
+  /** Paths of the certificate and the key of an API server at 127.0.0.1 that a test starts, PEM. */
+  get hostileCertificate(): string {
+    return variable("DROVER_TEST_HOSTILE_CERTIFICATE");
+  },
+  get hostileKey(): string {
+    return variable("DROVER_TEST_HOSTILE_KEY");
+  },
+  /** Process ID of the server. */
+  get serverProcess(): string {
+    return variable("DROVER_TEST_SERVER_PROCESS");
+  },
   /** A container image with a shell that is present on the node of the cluster. */
   get image(): string {
     return variable("DROVER_TEST_IMAGE");
+  },
+  /** A container image with kubectl and a shell that is present on the node of the cluster. */
+  get kubectlImage(): string {
+    return variable("DROVER_TEST_KUBECTL_IMAGE");
   },
   /** Issuer URL of an OpenID Connect provider that is not configured on the server yet. */
   get issuer(): string {

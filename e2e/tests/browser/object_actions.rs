@@ -34,6 +34,14 @@ pub(crate) async fn objects_change_in_the_cluster(browser: &mut Browser) {
     east.wait_until_usable(&admin).await.unwrap();
     let kubectl = Tool::Kubectl.locate().await.unwrap();
     let programs = Programs::find().unwrap().drover;
+    let hostile = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let file = |name: &str, text: String| {
+        let path = hub.folder().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let certificate = file("hostile.crt", hostile.cert.pem());
+    let key = file("hostile.key", hostile.signing_key.serialize_pem());
     let reported = [
         ("DROVER_TEST_URL", server.url().into()),
         ("DROVER_TEST_PASSWORD", PASSWORD.into()),
@@ -46,6 +54,12 @@ pub(crate) async fn objects_change_in_the_cluster(browser: &mut Browser) {
             east.cluster.kubeconfig_path().into(),
         ),
         ("DROVER_TEST_IMAGE", Image::TOOLS.into()),
+        ("DROVER_TEST_HOSTILE_CERTIFICATE", certificate.into()),
+        ("DROVER_TEST_HOSTILE_KEY", key.into()),
+        (
+            "DROVER_TEST_SERVER_PROCESS",
+            server.running().id().to_string().into(),
+        ),
     ];
     browser
         .playwright

@@ -17,6 +17,9 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
     node.load_image(&BuiltImage::Agent.archive().unwrap())
         .await
         .unwrap();
+    let kubectl = Tool::Kubectl.locate().await.unwrap();
+    let shell_image = Image::kubectl(&kubectl).await.unwrap();
+    node.load_image(shell_image.archive()).await.unwrap();
     let address = node.network().host_address();
     let mut server = Server::start(&hub, address).await.unwrap();
     server.wait_for_first_password().await.unwrap();
@@ -28,7 +31,6 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
     .await;
     let authority = hub.folder().join("provider-ca.crt");
     std::fs::write(&authority, &provider.authority).unwrap();
-    let kubectl = Tool::Kubectl.locate().await.unwrap();
     let programs = Programs::find().unwrap().drover;
     let reported = [
         ("DROVER_TEST_URL", server.url().into()),
@@ -45,6 +47,7 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
         ("DROVER_TEST_KUBECTL", kubectl.into()),
         ("DROVER_TEST_KUBECONFIG", cluster.kubeconfig_path().into()),
         ("DROVER_TEST_IMAGE", Image::TOOLS.into()),
+        ("DROVER_TEST_KUBECTL_IMAGE", shell_image.name().into()),
         ("DROVER_TEST_ISSUER", provider.issuer.as_str().into()),
         ("DROVER_TEST_ISSUER_AUTHORITY", authority.into()),
         ("DROVER_TEST_CLIENT_ID", CLIENT.into()),

@@ -77,6 +77,7 @@ fn Inside() -> impl IntoView {
     provide_context(LazyParts {
         palette: || lazy_part(|| account(AccountScreen::Palette)),
         view_dialogs: || lazy_part(|| account(AccountScreen::ViewDialogs)),
+        dock: || lazy_part(|| clusters(ClusterScreen::Dock)),
     });
     chunk::preload(preload_all);
     view! {

@@ -61,6 +61,8 @@ pub(crate) struct LazyParts {
     pub(crate) palette: fn() -> AnyView,
     /// Shows the dialogs of saved views.
     pub(crate) view_dialogs: fn() -> AnyView,
+    /// Shows the terminals.
+    pub(crate) dock: fn() -> AnyView,
 }
 
 /// Returns the route view of a screen in a chunk.

@@ -22,7 +22,7 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{FocusOptions, HtmlElement};
 
 use crate::brand::Brand;
-use crate::chunk::Pending;
+use crate::chunk::{LazyParts, Pending};
 use crate::keys::{KeysDialog, KeysHelp};
 use crate::live::Clusters;
 use crate::namespace::ChosenNamespace;
@@ -33,7 +33,7 @@ use crate::saved_views::SavedViews;
 use crate::served_kinds::ServedKinds;
 use crate::session::preferences::PreferenceSync;
 use crate::session::{Session, display_name, sign_out};
-use crate::terminals::{Dock, Terminals};
+use crate::terminals::Terminals;
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
 use cluster::ClusterNavigation;
 
@@ -48,7 +48,8 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     let cluster = expect_context::<ServedKinds>().cluster;
     let namespace = ChosenNamespace::provide();
     Pending::provide();
-    Terminals::provide();
+    let has_terminals = Terminals::provide().has_any();
+    let dock = expect_context::<LazyParts>().dock;
     let (guard, palette) = (UnsavedGuard::within_router(), PaletteOpen::provide());
     PageActions::provide();
     let everywhere = RwSignal::new(false);
@@ -76,7 +77,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 <div class="rail-foot"><PersonMenu everywhere=everywhere/></div>
             </header>
             <main class="main" id="main" tabindex="-1">{children()}</main>
-            <Dock/>
+            <Show when=move || has_terminals.get()>{dock()}</Show>
         </div>
         <ScreenAnnouncement/>
         <SignOutEverywhere open=everywhere/>

@@ -28,7 +28,7 @@ use crate::session::{Session, sign_out};
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{is_connected, members_screen, screen as cluster_screen};
 use objects::FoundObjects;
-pub(crate) use page_actions::{PageAction, PageActions};
+pub(crate) use page_actions::{ClusterDialog, PageAction, PageActions};
 
 /// The maximum number of entries in the result list.
 const MAX_SHOWN: usize = 50;
@@ -391,8 +391,14 @@ fn of_clusters(clusters: &[KnownCluster]) -> Vec<Command> {
     let all = names.map(|name| go(Icon::Clusters, name, cluster_screen(name)));
     let actions = expect_context::<PageActions>();
     let connected = clusters.iter().filter(|cluster| cluster.is_connected);
-    let create = connected.map(|cluster| actions.create(&cluster.name));
-    screens.chain(all).chain(create).collect()
+    let dialogs = connected.flat_map(|cluster| {
+        let name = &cluster.name;
+        let is_here = is_within(&here, &cluster_screen(name));
+        let shell = is_here.then_some(ClusterDialog::KubectlShell);
+        let dialogs = [ClusterDialog::Create].into_iter().chain(shell);
+        dialogs.map(move |dialog| actions.dialog(dialog, name))
+    });
+    screens.chain(all).chain(dialogs).collect()
 }
 
 /// Reports whether `path` is equal to `place` or is below `place`.

@@ -3,18 +3,18 @@
 mod cluster_change;
 pub(crate) mod preferences;
 mod provider_sign_out;
+mod sign_out;
 
 use std::time::Duration;
 
 use drover_api::rest::{
-    CallerRights, LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, ProviderSignOut,
-    Secret, Session as SessionView,
+    CallerRights, LoginRequest, PasswordChange, ProviderRedirect, ProviderSignIn, Secret,
+    Session as SessionView,
 };
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::sign_in::Provider;
 use drover_ui_core::url::segment;
-use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde::Serialize;
@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::sleep;
 use crate::fetch::Request;
-use provider_sign_out::post_sign_out;
+pub(crate) use sign_out::{Closing, sign_out};
 
 /// The state of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,8 @@ pub(crate) struct Session {
     verifying: StoredValue<bool>,
     /// The provider whose sign-out form the page posts.
     onward: StoredValue<Option<String>>,
+    /// The work before a sign-out, for credentials that do not end with the session.
+    before_sign_out: StoredValue<Option<Callback<(), Closing>>>,
 }
 
 impl Session {
@@ -62,6 +64,7 @@ impl Session {
             view: RwSignal::new(None),
             verifying: StoredValue::new(false),
             onward: StoredValue::new(None),
+            before_sign_out: StoredValue::new(None),
         };
         provide_context(session);
         // Another tab can change the session while this tab is hidden.
@@ -210,43 +213,6 @@ impl Session {
         self.sign_in(username, new).await
     }
 
-    /// Ends the session of this browser. With `everywhere`, ends all sessions of the user,
-    /// including CLI sessions.
-    pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
-        let (path, reason) = if everywhere {
-            ("/v1/sessions", t().session.signed_out_everywhere())
-        } else {
-            ("/v1/session", t().session.signed_out())
-        };
-        let request = Request::changing("DELETE", path).proven_by(self.csrf());
-        match request.bytes().await {
-            Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
-            answer => {
-                self.close(Some(reason));
-                // A response without a body contains no sign-out form.
-                let onward = answer
-                    .ok()
-                    .and_then(|body| serde_json::from_slice::<ProviderSignOut>(&body).ok());
-                if let Some(onward) = onward {
-                    self.onward.set_value(Some(onward.provider.clone()));
-                    if post_sign_out(&onward).is_none() {
-                        self.report_provider_session();
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Shows that the sign-out at the provider failed.
-    fn report_provider_session(self) {
-        let provider = self.onward.try_update_value(Option::take).flatten();
-        let is_closed = untrack(move || matches!(self.state.get(), SessionState::SignedOut { .. }));
-        if let Some(provider) = provider.filter(|_| is_closed) {
-            self.close(Some(&t().session.signed_in_at_provider(&provider)));
-        }
-    }
-
     fn csrf(self) -> Option<String> {
         self.view
             .with_untracked(|session| Some(session.as_ref()?.csrf_token.expose().to_owned()))
@@ -371,15 +337,6 @@ impl Session {
             self.view.set(Some(session));
         }
     }
-}
-
-/// Signs out, or shows the error.
-pub(crate) fn sign_out(session: Session, toasts: Toasts, everywhere: bool) {
-    spawn_local(async move {
-        if let Err(problem) = session.sign_out(everywhere).await {
-            toasts.warn(problem.message);
-        }
-    });
 }
 
 fn path_of(provider: &Provider) -> String {

@@ -20,9 +20,9 @@ pub mod progress;
 pub mod quantity;
 pub mod search;
 pub mod selection;
+pub mod table;
 pub mod text;
 pub mod unsaved;
-pub mod window;
 
 pub use drover_api::shell;
 pub use kubernetes::document::workload_form;
@@ -34,4 +34,5 @@ pub use management::{
     audit, endpoint, explain, hub, kubeconfig, label, lifetime, member, password, project,
     provider, readiness, rights, role, setting, sign_in, subject, token, user, view,
 };
+pub use table::{widths, window};
 pub use text::{completion, diff, find, lines, merge, typed, url};

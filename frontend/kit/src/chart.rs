@@ -1,6 +1,7 @@
 //! Line charts and meters.
 
 pub mod meter;
+pub mod sparkline;
 
 use drover_ui_core::chart::{Chart, HEIGHT, WIDTH};
 use drover_ui_core::messages::{LocalTime, t};

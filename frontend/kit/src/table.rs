@@ -12,6 +12,7 @@ use web_sys::Element;
 
 mod boxes;
 mod focus;
+mod widths;
 
 use boxes::{all_box, row_box};
 pub use focus::KeyHandler;
@@ -98,6 +99,19 @@ pub trait TableColumn: Clone + Send + Sync + 'static {
     fn sorts(&self) -> bool;
     /// Renders the cell of a row.
     fn cell(&self, row: &Self::Row) -> AnyView;
+    /// Returns the width in pixels that the cell of a row requests. If a column returns `None`, the
+    /// style sheet defines the widths of all columns.
+    fn width(&self, _row: &Self::Row) -> Option<f64> {
+        None
+    }
+    /// Returns the additional width in pixels that the column uses if the table has space.
+    fn extra_width(&self) -> f64 {
+        0.0
+    }
+    /// Returns the width to which the column shrinks, relative to other columns.
+    fn share(&self) -> f64 {
+        1.0
+    }
     /// Returns the sort order after the third click on a heading. If the result is `None`, each
     /// click reverses the direction.
     fn unsorted(&self) -> Option<Sorting<Self::Key>> {
@@ -246,9 +260,13 @@ pub fn Table<C: TableColumn>(
         let loaded = rows.with(|rows| window.get().loaded(first(), rows.len()));
         loaded.padding(row.get(), count.get())
     };
+    let widths = widths::widths(place, columns, seen);
     let heads = move || {
         columns.with(|columns| {
-            let heads = columns.iter().map(|column| head(column, sorting));
+            let heads = columns.iter().enumerate().map(|(index, column)| {
+                let width = move || widths.with(|widths| widths.get(index).copied());
+                head(column, sorting, Signal::derive(width))
+            });
             heads.collect_view()
         })
     };
@@ -342,11 +360,18 @@ fn Spacer(pixels: Signal<f64>) -> impl IntoView {
     }
 }
 
-fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyView {
+/// Renders the heading of a column. `width` is the computed width in pixels.
+fn head<C: TableColumn>(
+    column: &C,
+    sorting: RwSignal<Sorting<C::Key>>,
+    width: Signal<Option<f64>>,
+) -> AnyView {
     let (key, heading, class) = (column.key(), column.heading(), column.class());
     let hint = column.hint();
+    let width = move || width.get().map(|width| format!("{width}px"));
     if !column.sorts() {
-        return view! { <th scope="col" class=class title=hint>{heading}</th> }.into_any();
+        return view! { <th scope="col" class=class style:width=width title=hint>{heading}</th> }
+            .into_any();
     }
     let (own, unsorted) = (key.clone(), column.unsorted());
     let state = move || {
@@ -369,7 +394,7 @@ fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyVi
         });
     };
     view! {
-        <th scope="col" class=class aria-sort=state title=hint>
+        <th scope="col" class=class style:width=width aria-sort=state title=hint>
             <button type="button" class="table-sort" on:click=press>{heading}</button>
         </th>
     }

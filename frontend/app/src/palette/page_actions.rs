@@ -18,6 +18,31 @@ pub(crate) struct PageAction {
     pub(crate) run: Callback<()>,
 }
 
+/// A dialog of the page of a cluster that the palette opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterDialog {
+    /// Creates objects from manifests.
+    Create,
+    /// Opens a shell with kubectl.
+    KubectlShell,
+}
+
+impl ClusterDialog {
+    const fn icon(self) -> Icon {
+        match self {
+            Self::Create => Icon::Plus,
+            Self::KubectlShell => Icon::Terminal,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Create => t().create.menu(),
+            Self::KubectlShell => t().kubectl_shell.menu(),
+        }
+    }
+}
+
 /// The actions of the page, as a context.
 #[derive(Clone, Copy)]
 pub(crate) struct PageActions {
@@ -25,8 +50,8 @@ pub(crate) struct PageActions {
     actions: RwSignal<(u32, Vec<PageAction>)>,
     /// The number of the last page with actions.
     last: StoredValue<u32>,
-    /// The cluster whose page opens the dialog that creates objects.
-    create: RwSignal<Option<String>>,
+    /// The dialog that a page opens, and the cluster of the page.
+    requested: RwSignal<Option<(ClusterDialog, String)>>,
 }
 
 impl PageActions {
@@ -34,7 +59,7 @@ impl PageActions {
         provide_context(Self {
             actions: RwSignal::new((0, Vec::new())),
             last: StoredValue::new(0),
-            create: RwSignal::new(None),
+            requested: RwSignal::new(None),
         });
     }
 
@@ -56,16 +81,22 @@ impl PageActions {
         });
     }
 
-    /// Opens the dialog that creates objects when the palette requests it for the cluster.
-    pub(crate) fn create_in(self, cluster: Memo<String>, open: RwSignal<bool>) {
+    /// Opens a dialog when the palette requests it for the cluster.
+    pub(crate) fn open_in(
+        self,
+        cluster: Memo<String>,
+        dialog: ClusterDialog,
+        open: RwSignal<bool>,
+    ) {
         Effect::new(move || {
-            let is_requested = self.create.with(|create| {
-                create
-                    .as_ref()
-                    .is_some_and(|name| cluster.with(|it| it == name))
+            let is_requested = self.requested.with(|requested| {
+                let is_own = |(it, name): &(ClusterDialog, String)| {
+                    *it == dialog && cluster.with(|cluster| cluster == name)
+                };
+                requested.as_ref().is_some_and(is_own)
             });
             if is_requested {
-                self.create.set(None);
+                self.requested.set(None);
                 open.set(true);
             }
         });
@@ -73,7 +104,8 @@ impl PageActions {
 
     /// Returns the entries of the actions. Cancels a request whose page did not open.
     pub(super) fn commands(self) -> Vec<Command> {
-        self.create.update_untracked(|create| *create = None);
+        self.requested
+            .update_untracked(|requested| *requested = None);
         let command = |PageAction { icon, title, run }| Command {
             icon,
             title,
@@ -84,16 +116,16 @@ impl PageActions {
         actions.into_iter().map(command).collect()
     }
 
-    /// Returns the entry that creates objects in a cluster.
-    pub(super) fn create(self, cluster: &str) -> Command {
+    /// Returns the entry that opens a dialog of a cluster.
+    pub(super) fn dialog(self, dialog: ClusterDialog, cluster: &str) -> Command {
         let guard = expect_context::<UnsavedGuard>();
         let cluster = cluster.to_owned();
         Command {
-            icon: Icon::Plus,
-            title: t().palette.of_cluster(&cluster, t().create.menu()),
+            icon: dialog.icon(),
+            title: t().palette.of_cluster(&cluster, dialog.words()),
             kind: t().palette.kind_command().to_owned(),
             run: Callback::new(move |()| {
-                self.create.set(Some(cluster.clone()));
+                self.requested.set(Some((dialog, cluster.clone())));
                 guard.go(&cluster_screen(&cluster));
             }),
         }

@@ -29,8 +29,9 @@ use super::users::{UserPage, Users};
 use super::views::ViewDialogs;
 use crate::chunk::{LoadResult, Screen};
 use crate::palette::PaletteContent;
+use crate::terminals::Dock;
 
-/// A screen of a cluster or a Kubernetes object.
+/// A screen of a cluster or a Kubernetes object, or the dock with the terminals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClusterScreen {
     Cluster,
@@ -40,9 +41,10 @@ pub(crate) enum ClusterScreen {
     Object,
     Problems,
     Logs,
+    Dock,
 }
 
-/// The screens of a cluster and of Kubernetes objects.
+/// The screens of a cluster and of Kubernetes objects, and the dock with the terminals.
 #[wasm_split(
     clusters,
     wasm_split_path = leptos::wasm_split,
@@ -58,6 +60,7 @@ pub(crate) fn clusters(screen: ClusterScreen) -> LoadResult {
         ClusterScreen::Object => || view! { <ObjectPage/> }.into_any(),
         ClusterScreen::Problems => || view! { <Problems/> }.into_any(),
         ClusterScreen::Logs => || view! { <SeveralLogs/> }.into_any(),
+        ClusterScreen::Dock => || view! { <Dock/> }.into_any(),
     };
     Ok(screen)
 }

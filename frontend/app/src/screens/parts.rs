@@ -6,5 +6,6 @@ pub(crate) mod cells;
 pub(crate) mod form;
 pub(crate) mod head;
 pub(crate) mod list;
+pub(crate) mod pod_permission;
 pub(crate) mod title;
 pub(crate) mod views;

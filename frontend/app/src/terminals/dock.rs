@@ -28,7 +28,7 @@ struct DockChoices {
     step: RwSignal<(u32, bool)>,
 }
 
-/// Shows the terminals. The dock is hidden without terminals.
+/// Shows the terminals. The frame shows the dock only with terminals.
 #[component]
 pub(crate) fn Dock() -> impl IntoView {
     let terminals = expect_context::<Terminals>();
@@ -38,12 +38,10 @@ pub(crate) fn Dock() -> impl IntoView {
         step: RwSignal::new((0, true)),
     };
     let minimized = terminals.minimized;
-    let is_empty = Memo::new(move |_| terminals.tabs.with(Vec::is_empty));
     view! {
         <section
             class="dock"
             class:minimized=minimized
-            hidden=is_empty
             aria-label=t().terminal.terminals()
         >
             <header class="dock-head">

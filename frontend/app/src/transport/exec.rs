@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use drover_ui_core::action::transfer::{END_OF_STDIN, STDIN, TransferProblem};
+use drover_ui_core::action::transfer::{
+    END_OF_STDIN, Incoming, STDIN, TransferProblem, UPLOAD_PROTOCOLS,
+};
 use futures::StreamExt as _;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::{Either, select};
@@ -24,6 +26,9 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_mins(2);
 /// The number of bytes that wait in the browser before the page sends more bytes.
 const MAX_BUFFERED: u32 = 1024 * 1024;
+/// The maximum number of bytes in one message. Chromium splits messages above 64 KiB into frames, and
+/// the API server reads each frame as a message with its own channel.
+pub(crate) const PART_BYTES: u32 = 32 * 1024;
 /// The interval of the checks of the waiting bytes.
 const BUFFER_CHECK: Duration = Duration::from_millis(20);
 
@@ -118,6 +123,16 @@ impl ExecSocket {
         }
     }
 
+    /// Returns the result of a command whose output `incoming` reads.
+    pub(crate) async fn result(&mut self, mut incoming: Incoming) -> Result<(), TransferProblem> {
+        loop {
+            let (channel, message) = self.next().await?;
+            if let Some(result) = incoming.read(channel, &message.to_vec()) {
+                return result;
+            }
+        }
+    }
+
     /// Returns a handle that sends the standard input.
     pub(crate) fn input(&self) -> ExecInput {
         ExecInput {
@@ -136,6 +151,22 @@ impl Drop for ExecSocket {
         // A closed socket stays closed.
         let _ = self.socket.close();
     }
+}
+
+/// Writes a text to the standard input of a script of `sh`, whose output is the size of the written
+/// file. `path` is the path of the exec request.
+pub(crate) async fn write(path: &str, text: &str) -> Result<(), TransferProblem> {
+    let bytes = Uint8Array::from(text.as_bytes());
+    let mut socket = ExecSocket::open(path, &UPLOAD_PROTOCOLS).await?;
+    let (input, mut position) = (socket.input(), 0);
+    while position < bytes.length() {
+        let end = bytes.length().min(position + PART_BYTES);
+        input.send(&bytes.subarray(position, end)).await?;
+        position = end;
+    }
+    input.end()?;
+    let size = bytes.length().into();
+    socket.result(Incoming::of_upload("sh", size)).await
 }
 
 /// The standard input of a command.

@@ -1,15 +1,19 @@
 //! A list of the row service, as the page knows it.
 
 pub mod searched;
+pub mod sparkline;
 pub mod suggestions;
 pub mod usage;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use drover_rows::protocol::{ListProblem, RowId, SourceState, SourceStatus, Update};
 use drover_rows::{Columns, Row, Severity};
 use jiff::Timestamp;
+
+use self::usage::named;
+use crate::messages::t;
 
 /// A list of the row service, as the page knows it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +66,14 @@ impl KnownList {
         }
         for row in update.rows {
             let id = row.id;
-            self.rows.insert(id, Arc::new(row.into_row(&self.columns)));
+            let mut row = row.into_row(&self.columns);
+            row.samples = self.rows.get(&id).and_then(|old| old.samples.clone());
+            self.rows.insert(id, Arc::new(row));
+        }
+        for (id, samples) in update.samples {
+            if let Some(row) = self.rows.get_mut(&id) {
+                Arc::make_mut(row).samples = Some(Arc::new(samples));
+            }
         }
         if let Some(order) = update.order {
             self.order = order;
@@ -155,8 +166,14 @@ impl KnownList {
         truncated.map(|source| source.cluster.as_str())
     }
 
+    /// Returns the note about clusters whose rows the server dropped above its limits.
+    pub fn truncation_note(&self) -> Option<String> {
+        let clusters: BTreeSet<&str> = self.truncated_clusters().collect();
+        (!clusters.is_empty()).then(|| t().kinds.cut(&named(&clusters)))
+    }
+
     /// Reports whether the server dropped rows above its limits.
-    pub fn is_truncated(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         self.sources.iter().any(|source| source.truncated)
     }
 }
@@ -165,6 +182,7 @@ impl KnownList {
 mod tests {
     use drover_rows::Column;
     use drover_rows::protocol::WireRow;
+    use drover_rows::samples::UsageSamples;
 
     use super::*;
 
@@ -228,6 +246,36 @@ mod tests {
     }
 
     #[test]
+    fn changed_row_keeps_its_samples_until_new_samples_arrive() {
+        let mut list = KnownList::default();
+        let samples = |seconds| UsageSamples {
+            seconds,
+            ..UsageSamples::default()
+        };
+        list.apply(Update {
+            order: Some(vec![1]),
+            rows: vec![row(1, "x")],
+            samples: vec![(1, samples(15)), (9, samples(15))],
+            ..Update::default()
+        });
+        list.apply(Update {
+            rows: vec![row(1, "y")],
+            ..Update::default()
+        });
+        let shown = |list: &KnownList| {
+            let (_, row) = list.window().next().unwrap();
+            let seconds = row.samples.as_ref().unwrap().seconds;
+            (row.name().to_owned(), seconds)
+        };
+        assert_eq!(shown(&list), ("y".to_owned(), 15));
+        list.apply(Update {
+            samples: vec![(1, samples(30))],
+            ..Update::default()
+        });
+        assert_eq!(shown(&list), ("y".to_owned(), 30));
+    }
+
+    #[test]
     fn list_with_one_working_cluster_is_listed_and_names_the_others() {
         let mut list = KnownList::default();
         assert_eq!(list.state(), ListState::Loading);
@@ -237,6 +285,26 @@ mod tests {
         assert_eq!((problems.len(), problems[0].cluster.as_str()), (1, "a"));
         list.sources.pop();
         assert!(matches!(list.state(), ListState::Failed(problem) if problem.code == 403));
+    }
+
+    #[test]
+    fn note_about_dropped_rows_names_each_cluster_once() {
+        let truncated = |cluster: &str| SourceStatus {
+            truncated: true,
+            ..source(cluster, SourceState::Live, 1)
+        };
+        let mut list = KnownList {
+            sources: vec![source("a", SourceState::Live, 1)],
+            ..KnownList::default()
+        };
+        assert_eq!(list.truncation_note(), None);
+        let dropped = ["c", "b", "b"].map(truncated);
+        list.sources.extend(dropped);
+        let note = list.truncation_note().unwrap();
+        assert!(
+            note.starts_with("The list of b, c is incomplete,"),
+            "{note}"
+        );
     }
 
     #[test]

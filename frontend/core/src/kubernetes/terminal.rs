@@ -1,21 +1,20 @@
 //! Terminals in containers and on nodes: requests, commands, and the states of a connection.
 
+pub mod kubectl_shell;
+pub mod node_shell;
+pub mod stored;
+
 use drover_api::rest::{TerminalCreate, TerminalKind};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::messages::t;
 use crate::object::Object;
 use crate::shell::word;
-use crate::url::segment;
+use crate::url::{segment, with_query};
 
 /// The shell command that starts bash, or sh in containers without bash.
 const SHELL: &str =
     "export TERM=xterm-256color; if [ -x /bin/bash ]; then exec /bin/bash; else exec /bin/sh; fi";
-/// The default image of a node shell.
-pub const NODE_IMAGE: &str = "busybox:1.37";
-/// The lifetime of the pod of a node shell, in seconds. The limit is for pods that the page could
-/// not delete.
-const NODE_POD_SECONDS: u32 = 12 * 60 * 60;
 
 /// The program that a terminal runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,21 +71,48 @@ pub struct PodContainer {
 }
 
 impl PodContainer {
+    /// Returns the path of the pods in the namespace.
+    pub fn pods_path(&self) -> String {
+        let (cluster, namespace) = (segment(&self.cluster), segment(&self.namespace));
+        format!("/k8s/clusters/{cluster}/api/v1/namespaces/{namespace}/pods")
+    }
+
+    /// Returns the path of the pod.
+    pub fn pod_path(&self) -> String {
+        format!("{}/{}", self.pods_path(), segment(&self.pod))
+    }
+
+    /// Returns the path of the exec request through the proxy, with the query. `command` is the
+    /// program with its arguments.
+    pub fn exec_path(&self, command: &[&str], has_input: bool) -> String {
+        let mut query = vec![
+            ("container", self.container.clone()),
+            ("stdin", has_input.to_string()),
+            ("stdout", "true".to_owned()),
+            ("stderr", "true".to_owned()),
+        ];
+        query.extend(command.iter().map(|&it| ("command", it.to_owned())));
+        with_query(&format!("{}/exec", self.pod_path()), &query)
+    }
+
     /// Returns the request for a terminal. `command` is the user's command, which a shell runs.
     pub fn request(&self, program: TerminalProgram, command: &str) -> TerminalCreate {
-        let shell = |script: &str| vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()];
-        let (kind, command) = match program {
-            TerminalProgram::Shell => (TerminalKind::Exec, shell(SHELL)),
-            TerminalProgram::Attach => (TerminalKind::Attach, Vec::new()),
-            TerminalProgram::Command => (TerminalKind::Exec, shell(command)),
-        };
+        let shell = |script| vec!["/bin/sh", "-c", script];
+        match program {
+            TerminalProgram::Shell => self.terminal(TerminalKind::Exec, &shell(SHELL)),
+            TerminalProgram::Attach => self.terminal(TerminalKind::Attach, &[]),
+            TerminalProgram::Command => self.terminal(TerminalKind::Exec, &shell(command)),
+        }
+    }
+
+    fn terminal(&self, kind: TerminalKind, command: &[&str]) -> TerminalCreate {
         TerminalCreate {
             cluster: self.cluster.clone(),
             namespace: self.namespace.clone(),
             pod: self.pod.clone(),
             container: Some(self.container.clone()),
             kind,
-            command,
+            command: command.iter().map(|&it| it.to_owned()).collect(),
             tty: true,
         }
     }
@@ -130,85 +156,24 @@ pub fn running_containers(pod: &Object) -> Vec<String> {
         .collect()
 }
 
-/// A shell on a node, in a pod that has the node's network, processes and files.
+/// The parts of a created pod that select the program of a container. Users who may change pods can
+/// replace the pod or its image before the page uses the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeShell {
-    /// The name of the cluster.
-    pub cluster: String,
-    /// The name of the node.
-    pub node: String,
-    /// The namespace of the pod.
-    pub namespace: String,
-    /// The image of the pod.
-    pub image: String,
+pub struct PodIdentity {
+    uid: String,
+    image: String,
 }
 
-impl NodeShell {
-    /// Returns the name of the container.
-    pub const CONTAINER: &str = "debugger";
-
-    /// Returns the path of the pods in the namespace of the shell.
-    pub fn pods_path(&self) -> String {
-        Self::path_of_pods(&self.cluster, &self.namespace)
-    }
-
-    /// Returns the path of the pods in a namespace.
-    pub fn path_of_pods(cluster: &str, namespace: &str) -> String {
-        let (cluster, namespace) = (segment(cluster), segment(namespace));
-        format!("/k8s/clusters/{cluster}/api/v1/namespaces/{namespace}/pods")
-    }
-
-    /// Reports whether a terminal in this pod and container is a shell on a node.
-    pub fn is_pod(pod: &str, container: Option<&str>) -> bool {
-        pod.starts_with("drover-node-shell-") && container == Some(Self::CONTAINER)
-    }
-
-    /// Returns the pod, which has the settings of the pod of `kubectl debug node/NAME`. The shell is the first
-    /// process of the pod, so the pod ends with the terminal.
-    pub fn pod(&self) -> Value {
-        let node: String = self.node.chars().take(38).collect();
-        json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "generateName": format!("drover-node-shell-{node}-"),
-                "labels": {"app.kubernetes.io/managed-by": "drover"},
-            },
-            "spec": {
-                "nodeName": self.node,
-                "hostNetwork": true,
-                "hostPID": true,
-                "hostIPC": true,
-                "restartPolicy": "Never",
-                "activeDeadlineSeconds": NODE_POD_SECONDS,
-                "terminationGracePeriodSeconds": 0,
-                "automountServiceAccountToken": false,
-                "tolerations": [{"operator": "Exists"}],
-                "volumes": [{"name": "host-root", "hostPath": {"path": "/"}}],
-                "containers": [{
-                    "name": Self::CONTAINER,
-                    "image": self.image,
-                    "imagePullPolicy": "IfNotPresent",
-                    "command": ["/bin/sh"],
-                    "env": [{"name": "TERM", "value": "xterm-256color"}],
-                    "stdin": true,
-                    "stdinOnce": true,
-                    "tty": true,
-                    "volumeMounts": [{"name": "host-root", "mountPath": "/host"}],
-                }],
-            },
+impl PodIdentity {
+    /// Reads the identity of a container from its pod. Returns `None` if the pod does not have the
+    /// container.
+    pub fn of(pod: &Value, container: &str) -> Option<Self> {
+        let containers = pod["spec"]["containers"].as_array()?;
+        let own = containers.iter().find(|it| it["name"] == container)?;
+        Some(Self {
+            uid: pod["metadata"]["uid"].as_str()?.to_owned(),
+            image: own["image"].as_str()?.to_owned(),
         })
-    }
-
-    /// Returns the equivalent kubectl command.
-    pub fn kubectl(&self) -> String {
-        format!(
-            "kubectl --context {} --namespace {} debug {} -it --image {}",
-            word(&self.cluster),
-            word(&self.namespace),
-            word(&format!("node/{}", self.node)),
-            word(&self.image),
-        )
     }
 }
 
@@ -224,10 +189,15 @@ pub enum PodProgress {
 }
 
 impl PodProgress {
-    /// Reads the progress from a pod.
-    pub fn of(pod: &Value) -> Self {
+    /// Reads the progress of a container from its pod. Admission webhooks can add other containers.
+    pub fn of(pod: &Value, container: &str) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let state = &pod["status"]["containerStatuses"][0]["state"];
+        let statuses = pod["status"]["containerStatuses"].as_array();
+        let own = statuses
+            .into_iter()
+            .flatten()
+            .find(|status| status["name"] == container);
+        let state = own.map_or(&Value::Null, |status| &status["state"]);
         if state["running"].is_object() {
             return Self::Running;
         }
@@ -300,6 +270,8 @@ impl TerminalState {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn container() -> PodContainer {
@@ -327,16 +299,6 @@ mod tests {
             command(TerminalProgram::Command, "ls; id"),
             format!("{start} exec -it web-0 --container web -- /bin/sh -c 'ls; id'")
         );
-        let shell = NodeShell {
-            cluster: "berlin".to_owned(),
-            node: "n1".to_owned(),
-            namespace: "default".to_owned(),
-            image: NODE_IMAGE.to_owned(),
-        };
-        assert_eq!(
-            shell.kubectl(),
-            "kubectl --context berlin --namespace default debug node/n1 -it --image busybox:1.37"
-        );
     }
 
     #[test]
@@ -349,28 +311,19 @@ mod tests {
     }
 
     #[test]
-    fn pod_of_a_node_shell_runs_on_the_node_and_has_its_files() {
-        let shell = NodeShell {
-            cluster: "berlin".to_owned(),
-            node: "n".repeat(200),
-            namespace: "default".to_owned(),
-            image: "alpine".to_owned(),
-        };
-        let pod = shell.pod();
-        assert_eq!(pod["spec"]["nodeName"], "n".repeat(200));
-        assert_eq!(pod["spec"]["containers"][0]["image"], "alpine");
-        assert_eq!(pod["spec"]["volumes"][0]["hostPath"]["path"], "/");
-        // Kubernetes adds five characters, and limits names of pods to 63 for their host name.
-        let name = pod["metadata"]["generateName"].as_str().unwrap_or_default();
-        assert!(name.len() + 5 <= 63, "{name}");
-    }
-
-    #[test]
     fn progress_of_a_starting_pod_names_the_problem() {
-        let pod = |state: &Value| json!({"status": {"phase": "Pending", "containerStatuses": [{"state": state}]}});
-        let of = |state| PodProgress::of(&pod(&state));
+        let pod = |state: &Value| {
+            json!({"status": {"phase": "Pending", "containerStatuses": [
+                {"name": "proxy", "state": {"running": {}}},
+                {"name": "shell", "state": state},
+            ]}})
+        };
+        let of = |state| PodProgress::of(&pod(&state), "shell");
         assert_eq!(of(json!({"running": {}})), PodProgress::Running);
-        assert_eq!(PodProgress::of(&json!({})), PodProgress::Starting(None));
+        assert_eq!(
+            PodProgress::of(&json!({}), "shell"),
+            PodProgress::Starting(None)
+        );
         assert_eq!(
             of(json!({"waiting": {"reason": "ImagePullBackOff", "message": "no image"}})),
             PodProgress::Failed("no image".to_owned())
@@ -378,6 +331,24 @@ mod tests {
         assert_eq!(
             of(json!({"terminated": {"reason": "Error"}})),
             PodProgress::Failed("Error".to_owned())
+        );
+    }
+
+    #[test]
+    fn replaced_pod_or_image_has_a_different_identity() {
+        let pod = |uid: &str, image: &str| {
+            let pod = json!({"metadata": {"uid": uid}, "spec": {"containers": [
+                {"name": "proxy", "image": "proxy:1"}, {"name": "kubectl", "image": image},
+            ]}});
+            PodIdentity::of(&pod, "kubectl")
+        };
+        assert!(pod("a", "k8s:1").is_some());
+        assert_eq!(pod("a", "k8s:1"), pod("a", "k8s:1"));
+        assert_ne!(pod("a", "k8s:1"), pod("b", "k8s:1"));
+        assert_ne!(pod("a", "k8s:1"), pod("a", "other:1"));
+        assert_eq!(
+            PodIdentity::of(&json!({"metadata": {"uid": "a"}}), "kubectl"),
+            None
         );
     }
 

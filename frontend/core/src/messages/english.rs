@@ -347,6 +347,7 @@ catalogue! {
         no_screen_advice = "Select a list above, or use kubectl for this resource.";
         notes = "Notes";
         and_others(names: &str, others: usize) = format!("{names} and {others} more");
+        usage_range(lowest: &str, highest: &str, period: &str) = format!("Lowest {lowest}, highest {highest} in the last {period}");
         usage_not_installed(clusters: &str) = format!("No usage of CPU and memory in {clusters}. Install metrics-server there.");
         usage_forbidden(plural: &str, clusters: &str) = format!("No usage of CPU and memory in {clusters}. Requires the permission to list {plural}.metrics.k8s.io.");
         usage_failed(clusters: &str, reason: &str) = format!("No usage of CPU and memory in {clusters}: {reason}");
@@ -355,7 +356,7 @@ catalogue! {
         filter(kind: &str) = format!("Filter {kind}");
         filter_hint = "name  app=web  state:failing  -not";
         wide = "All columns";
-        cut = "The list is incomplete, because the server has reached a memory limit for lists. Select a namespace.";
+        cut(clusters: &str) = format!("The list of {clusters} is incomplete, because the server has reached a memory limit for lists. Select a namespace.");
         empty(kind: &str, scope: &str) = format!("No {kind} in {scope}");
         empty_advice = "New objects appear here automatically.";
         empty_everywhere(kind: &str) = format!("No {kind} in these clusters");
@@ -842,13 +843,13 @@ catalogue! {
         password_change_help = "Allows only a password change.";
         api_help = "Used by programs.";
         kubeconfig_help = "Stored in a kubeconfig.";
-        credential_help = "Used by kubectl, created by drover credential.";
+        credential_help = "Used by kubectl, created by drover credential or for a kubectl shell.";
         session_end = "The command line is signed out.";
         browser_end = "The browser is signed out.";
         password_change_end = "The user must sign in again to change the password.";
         api_end = "Programs with this token lose access.";
         kubeconfig_end = "kubectl loses access with this kubeconfig.";
-        credential_end = "kubectl requests a new token if the login on the command line is still valid.";
+        credential_end = "kubectl requests a new token if the login on the command line is still valid. A kubectl shell loses its access.";
         browser = "browser";
         kubeconfig = "kubeconfig";
         kubectl = "kubectl";
@@ -2051,6 +2052,7 @@ catalogue! {
         no_containers_advice = "A terminal needs a running container. See the events of the pod.";
         no_exec = "Requires the permission: create pods/exec in this namespace";
         no_attach = "Requires the permission: create pods/attach in this namespace";
+        pod_changed(pod: &str) = format!("Another user changed or replaced the pod {pod}.");
         no_node_shell = "Requires the permissions: create pods and pods/attach in this namespace";
         image = "Image";
         image_help = "The image must contain /bin/sh.";
@@ -2076,6 +2078,21 @@ catalogue! {
         larger = "Larger text";
         smaller = "Smaller text";
         find = "Find in terminal";
+    }
+
+    /// A shell with kubectl in a pod of the cluster.
+    kubectl_shell: KubectlShell {
+        menu = "kubectl shell…";
+        title(cluster: &str) = format!("kubectl shell in {cluster}");
+        help = "Drover creates a pod with kubectl in the cluster, and a token with your permissions in this cluster. Both end when you close the terminal, and after 4 hours.";
+        warning = "Users who may change pods of the namespace, or run commands in them, can use your permissions until you close the shell. Select a namespace that only you can use.";
+        image_help = "The image must contain kubectl and sh, and the cluster must be able to pull it.";
+        missing = "Requires the permissions: get, create and delete pods, and get and create pods/exec in this namespace";
+        open = "Open kubectl shell";
+        no_kubeconfig = "The response contains no kubeconfig.";
+        not_written(cause: &str) = format!("Cannot write the kubeconfig into the pod: {cause}");
+        not_revoked(cause: &str) = format!("Cannot revoke the token of the kubectl shell: {cause} Delete it on the page “Tokens”.");
+        cancelled = "The kubectl shell was cancelled.";
     }
 
     /// Port forwards in the browser.
@@ -2256,6 +2273,7 @@ catalogue! {
         cascade_orphan = "Keep";
         deleting(kind: &str, name: &str) = format!("Deleting {kind} {name}.");
         rejected_by_policy = "A quota or an admission policy of the cluster rejects the change. Change the values, or ask an owner of the cluster.";
+        recreated = "The object was deleted and created again. Close the dialog and open the object again.";
         conflict = "The object was changed at the same time. Check the current state, and try again.";
         gone = "The object was deleted. Close the dialog and open the list.";
         invalid = "Change the values, and try again.";

@@ -6,6 +6,7 @@ mod create;
 mod endpoint;
 mod facts;
 mod frame;
+mod kubectl_shell;
 mod members;
 mod nodes;
 
@@ -24,7 +25,7 @@ use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
 use crate::command::CliCommand;
-use crate::palette::PageActions;
+use crate::palette::{ClusterDialog, PageActions};
 use crate::screens::head::ActionsMenu;
 use crate::screens::labels::OneLabels;
 use actions::{DeleteCluster, Kubeconfig, RotateKeys};
@@ -33,6 +34,7 @@ use create::CreateObjects;
 use endpoint::Endpoint;
 use facts::{Components, Conditions, Overview, Resources, Switches};
 pub(crate) use frame::{ClusterFrame, ClusterHead, ClusterScreen, CurrentCluster};
+use kubectl_shell::KubectlShellDialog;
 pub(crate) use members::ClusterMembers;
 use nodes::Nodes;
 
@@ -51,6 +53,7 @@ pub(crate) fn ClusterPage() -> impl IntoView {
 #[derive(Clone, Copy)]
 struct Dialogs {
     create: RwSignal<bool>,
+    kubectl_shell: RwSignal<bool>,
     labels: RwSignal<bool>,
     description: RwSignal<bool>,
     kubeconfig: RwSignal<bool>,
@@ -63,6 +66,7 @@ impl Dialogs {
         let closed = || RwSignal::new(false);
         Self {
             create: closed(),
+            kubectl_shell: closed(),
             labels: closed(),
             description: closed(),
             kubeconfig: closed(),
@@ -86,11 +90,13 @@ impl Dialogs {
                 .missing(RequiredRight::DeleteCluster.unless(rights.may_delete))
                 .danger(),
         ];
-        // A cluster that waits for its agent accepts no objects.
+        // A cluster that waits for its agent accepts no objects and no shells.
         if waits {
             items.insert(0, item(Icon::Key, words.kubeconfig(), self.kubeconfig));
         } else {
+            let shell = t().kubectl_shell.menu();
             items.insert(0, item(Icon::Plus, t().create.menu(), self.create));
+            items.insert(1, item(Icon::Terminal, shell, self.kubectl_shell));
         }
         items
     }
@@ -105,7 +111,9 @@ fn Actions() -> impl IntoView {
         ..
     } = expect_context();
     let dialogs = Dialogs::new();
-    expect_context::<PageActions>().create_in(name, dialogs.create);
+    let actions = expect_context::<PageActions>();
+    actions.open_in(name, ClusterDialog::Create, dialogs.create);
+    actions.open_in(name, ClusterDialog::KubectlShell, dialogs.kubectl_shell);
     let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));
     let waits = Memo::new(move |_| state.with(|state| state.health == Health::Waiting));
     let main = move || {
@@ -130,6 +138,7 @@ fn Actions() -> impl IntoView {
         {main}
         {menu}
         <CreateObjects name=name open=dialogs.create/>
+        <KubectlShellDialog name=name open=dialogs.kubectl_shell/>
         <OneLabels open=dialogs.labels cluster=cluster/>
         <DescriptionDialog open=dialogs.description cluster=cluster/>
         <Kubeconfig name=name cluster=cluster open=dialogs.kubeconfig/>

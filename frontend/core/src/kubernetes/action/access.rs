@@ -71,10 +71,10 @@ impl Access {
         }
     }
 
-    /// Returns the permission to create Pods, or a subresource of all Pods of the namespace.
-    pub fn to_create_pods(namespace: String, subresource: &'static str) -> Self {
+    /// Returns the permission for all Pods of the namespace, or for a subresource of the Pods.
+    pub fn on_pods(verb: &'static str, namespace: String, subresource: &'static str) -> Self {
         Self {
-            verb: "create",
+            verb,
             group: String::new(),
             resource: Kind::PODS.plural.to_owned(),
             subresource,

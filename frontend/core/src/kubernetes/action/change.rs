@@ -131,11 +131,12 @@ impl Change {
         }
     }
 
-    /// Returns the request that changes the object.
+    /// Returns the request that changes the object. The API server rejects a patch, an eviction or a
+    /// deletion if the object was deleted and created again with the same name.
     pub fn request(&self, target: &KubectlObject, object: &Object) -> ChangeRequest {
         let path = target.api_path();
         let merge = |body| ChangeRequest::patch(path.clone(), MERGE_PATCH, body);
-        match self {
+        let request = match self {
             Self::Scale(replicas) => ChangeRequest::patch(
                 format!("{path}/scale"),
                 MERGE_PATCH,
@@ -180,11 +181,11 @@ impl Change {
                     "apiVersion": "v1",
                     "kind": "DeleteOptions",
                     "propagationPolicy": cascade.policy(),
-                    // The user must not delete an object that was created again with the same name.
                     "preconditions": {"uid": object.uid()},
                 }),
             ),
-        }
+        };
+        request.only_for(object.uid())
     }
 }
 

@@ -11,6 +11,7 @@ pub fn explain_problem(problem: &Problem, access: &Access) -> String {
         // Quotas and admission webhooks also respond with status 403.
         ProblemKind::Forbidden if message.contains(" cannot ") => access.missing() + ".",
         ProblemKind::Forbidden => t().actions.rejected_by_policy().to_owned(),
+        _ if is_recreated(message) => t().actions.recreated().to_owned(),
         ProblemKind::Conflict => t().actions.conflict().to_owned(),
         ProblemKind::NotFound => t().actions.gone().to_owned(),
         ProblemKind::Invalid => t().actions.invalid().to_owned(),
@@ -21,4 +22,10 @@ pub fn explain_problem(problem: &Problem, access: &Access) -> String {
         }
     };
     format!("{message} {next}")
+}
+
+/// Reports whether the API server rejected the UID of a [`ChangeRequest`](super::ChangeRequest), as a
+/// precondition or as an immutable field.
+fn is_recreated(message: &str) -> bool {
+    message.contains("UID in precondition") || message.contains("metadata.uid")
 }

@@ -1,6 +1,6 @@
 //! The HTTP request of a change.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::source::AS_OBJECTS;
 
@@ -44,6 +44,32 @@ impl ChangeRequest {
             method,
             ..Self::patch(path, AS_OBJECTS, body)
         }
+    }
+
+    /// Adds the UID of the object to a patch. The API server does not change the UID of an object, and
+    /// therefore rejects a patch with a different UID.
+    pub(super) fn only_for(mut self, uid: &str) -> Self {
+        match self.media_type {
+            MERGE_PATCH | STRATEGIC_PATCH if !uid.is_empty() => self.set_uid(uid),
+            JSON_PATCH => {
+                if let Value::Array(operations) = &mut self.body {
+                    let path = "/metadata/uid";
+                    operations.push(json!({"op": "replace", "path": path, "value": uid}));
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// Sets the UID in a patch. The patch of a rollback is the data of a revision, which can contain
+    /// any values. Such a patch contains no other metadata than the UID.
+    fn set_uid(&mut self, uid: &str) {
+        let metadata = &mut self.body["metadata"];
+        if !metadata.is_object() {
+            *metadata = json!({});
+        }
+        metadata["uid"] = Value::from(uid);
     }
 
     /// Returns the request that the server validates without a change.

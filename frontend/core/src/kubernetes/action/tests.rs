@@ -45,7 +45,10 @@ fn scale_uses_the_scale_subresource_and_its_undo_restores_the_replicas() {
         request.clone().dry_run().path(),
         format!("{path}&dryRun=All")
     );
-    assert_eq!(request.body, json!({"spec": {"replicas": 5}}));
+    assert_eq!(
+        request.body,
+        json!({"metadata": {"uid": "u1"}, "spec": {"replicas": 5}})
+    );
     assert_eq!(change.undo(&object), Some(Change::Scale(3)));
     assert_eq!(
         change.command(&target, &object),
@@ -199,6 +202,10 @@ fn deployment_is_rolled_back_to_the_template_of_a_replica_set() {
     let annotations =
         json!({"deployment.kubernetes.io/revision": "2", "kubernetes.io/change-cause": "upgrade"});
     assert_eq!(body[1]["value"], annotations);
+    assert_eq!(
+        body[2],
+        json!({"op": "replace", "path": "/metadata/uid", "value": "u1"})
+    );
     let undo = change.undo(&object).unwrap().request(&target, &object).body;
     assert_eq!(
         undo[0]["value"]["spec"]["containers"][0]["image"],
@@ -273,7 +280,7 @@ fn label_change_removes_only_the_deleted_lines() {
     let change = Change::Labels(labels);
     assert_eq!(
         change.request(&target, &object).body,
-        json!({"metadata": {"labels": {"env": "test", "tier": null}}})
+        json!({"metadata": {"labels": {"env": "test", "tier": null}, "uid": "u1"}})
     );
     assert!(
         change
@@ -344,6 +351,22 @@ fn error_of_a_change_names_the_cause_and_the_next_step() {
     assert!(quota.contains("quota or an admission policy"), "{quota}");
     let conflict = explain(ProblemKind::Conflict, "Conflict.");
     assert!(conflict.contains("changed at the same time"), "{conflict}");
+    for (kind, message) in [
+        (
+            ProblemKind::Conflict,
+            "Precondition failed: UID in precondition: a, UID in object meta: b.",
+        ),
+        (
+            ProblemKind::Invalid,
+            "metadata.uid: Invalid value: \"a\": field is immutable.",
+        ),
+    ] {
+        let recreated = explain(kind, message);
+        assert!(
+            recreated.contains("deleted and created again"),
+            "{recreated}"
+        );
+    }
     let offline = explain(ProblemKind::Offline, "No connection.");
     assert!(offline.contains("can have applied"), "{offline}");
 }

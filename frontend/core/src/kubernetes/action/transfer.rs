@@ -7,9 +7,10 @@ mod incoming;
 
 pub use incoming::{Incoming, TransferProblem};
 
+use drover_api::shell::UPLOAD_SCRIPT;
+
 use crate::shell::word;
 use crate::terminal::PodContainer;
-use crate::url::{segment, with_query};
 
 /// The maximum size of one transferred file or archive.
 pub const MAX_BYTES: u64 = 1024 * 1024 * 1024;
@@ -23,10 +24,6 @@ pub const STDIN: u8 = 0;
 pub const END_OF_STDIN: [u8; 2] = [255, STDIN];
 /// The maximum length of a path, in bytes (`PATH_MAX` of Linux).
 const MAX_PATH: usize = 4096;
-/// The script of an upload. The first parameter is the path, so the shell does not interpret the path.
-/// The output is the size of the written file. `dd` would need no shell, but an upload with `dd` wrote
-/// only the first message.
-const UPLOAD_SCRIPT: &str = "cat >\"$1\" && wc -c <\"$1\"";
 
 /// A path of a file or folder in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,21 +124,9 @@ impl Transfer {
 
     /// Returns the path of the exec request through the proxy, with the query.
     pub fn path(&self, container: &PodContainer) -> String {
-        let pod = format!(
-            "/k8s/clusters/{}/api/v1/namespaces/{}/pods/{}/exec",
-            segment(&container.cluster),
-            segment(&container.namespace),
-            segment(&container.pod)
-        );
-        let is_upload = matches!(self, Self::Upload { .. });
-        let mut query = vec![
-            ("container", container.container.clone()),
-            ("stdin", is_upload.to_string()),
-            ("stdout", "true".to_owned()),
-            ("stderr", "true".to_owned()),
-        ];
-        query.extend(self.command().into_iter().map(|it| ("command", it)));
-        with_query(&pod, &query)
+        let command = self.command();
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        container.exec_path(&command, matches!(self, Self::Upload { .. }))
     }
 
     /// Returns the transfer of a folder if `problem` shows that the file is a folder.
@@ -191,6 +176,8 @@ fn copy(container: &PodContainer) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drover_api::shell::ENCODED_UPLOAD_SCRIPT;
+
     use super::*;
 
     fn container() -> PodContainer {
@@ -250,6 +237,16 @@ mod tests {
             "/k8s/clusters/east/api/v1/namespaces/shop/pods/web-1/exec?container=web&stdin=false\
              &stdout=true&stderr=true&command=cat&command=--&command=%2Fa%20b%2F%C3%A9%26c"
         );
+    }
+
+    #[test]
+    fn request_of_an_upload_has_the_text_that_the_audit_log_recognizes() {
+        let upload = Transfer::Upload {
+            folder: path("/tmp"),
+            name: "a".to_owned(),
+        };
+        let command = format!("command=sh&command=-c&command={ENCODED_UPLOAD_SCRIPT}&command=sh");
+        assert!(upload.path(&container()).contains(&command));
     }
 
     #[test]

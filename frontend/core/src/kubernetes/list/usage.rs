@@ -20,22 +20,36 @@ pub struct UsageText {
     pub percent: Option<String>,
 }
 
+impl UsageText {
+    /// Returns the length of the text.
+    pub fn letters(&self) -> usize {
+        let percent = self.percent.as_ref();
+        let percent = percent.map_or(0, |percent| percent.chars().count() + 1);
+        self.amount.chars().count() + percent
+    }
+}
+
 /// Returns the text of a row's usage. Returns `None` if the cluster has no metrics of the object.
+pub fn usage_text(row: &Row, resource: Resource) -> Option<UsageText> {
+    let used = row.usage?.of(resource);
+    let share = row.usage_share(resource);
+    Some(UsageText {
+        amount: amount_text(used, resource),
+        percent: share.map(|share| format!("{:.0} %", share * 100.0)),
+    })
+}
+
+/// Formats millicores of CPU, or bytes of memory.
 #[expect(
     clippy::cast_precision_loss,
     reason = "amounts above 2^53 are not plausible"
 )]
-pub fn usage_text(row: &Row, resource: Resource) -> Option<UsageText> {
-    let used = row.usage?.of(resource) as f64;
-    let amount = match resource {
-        Resource::Cpu => cores(used / 1000.0),
-        Resource::Memory => bytes(used),
-    };
-    let share = row.usage_share(resource);
-    Some(UsageText {
-        amount,
-        percent: share.map(|share| format!("{:.0} %", share * 100.0)),
-    })
+pub(super) fn amount_text(amount: u64, resource: Resource) -> String {
+    let amount = amount as f64;
+    match resource {
+        Resource::Cpu => cores(amount / 1000.0),
+        Resource::Memory => bytes(amount),
+    }
 }
 
 /// The number of clusters that a note names.
@@ -68,7 +82,7 @@ pub fn usage_note(kind: Kind, sources: &[SourceStatus]) -> Option<String> {
 }
 
 /// Returns the names of the first clusters, and the number of the other clusters.
-fn named(clusters: &BTreeSet<&str>) -> String {
+pub(super) fn named(clusters: &BTreeSet<&str>) -> String {
     let names: Vec<&str> = clusters.iter().copied().take(NAMED).collect();
     match clusters.len().saturating_sub(NAMED) {
         0 => names.join(", "),

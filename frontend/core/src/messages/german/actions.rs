@@ -110,6 +110,7 @@ translation! { German;
         cascade_orphan = "Behalten";
         deleting(kind: &str, name: &str) = format!("{kind} {name} wird gelöscht.");
         rejected_by_policy = "Eine Quota oder eine Admission-Policy des Clusters lehnt die Änderung ab. Die Werte ändern oder einen Eigentümer des Clusters fragen.";
+        recreated = "Das Objekt wurde gelöscht und neu erstellt. Den Dialog schließen und das Objekt erneut öffnen.";
         conflict = "Das Objekt wurde gleichzeitig geändert. Den aktuellen Zustand prüfen und erneut versuchen.";
         gone = "Das Objekt wurde gelöscht. Den Dialog schließen und die Liste öffnen.";
         invalid = "Die Werte ändern und erneut versuchen.";

@@ -33,6 +33,7 @@ translation! { German;
         no_containers_advice = "Ein Terminal benötigt einen laufenden Container. Die Events des Pods prüfen.";
         no_exec = "Erforderliche Berechtigung: create pods/exec in diesem Namespace";
         no_attach = "Erforderliche Berechtigung: create pods/attach in diesem Namespace";
+        pod_changed(pod: &str) = format!("Ein anderer Benutzer hat den Pod {pod} geändert oder ersetzt.");
         no_node_shell = "Erforderliche Berechtigungen: create pods und pods/attach in diesem Namespace";
         image = "Image";
         image_help = "Das Image muss /bin/sh enthalten.";
@@ -58,5 +59,19 @@ translation! { German;
         larger = "Größerer Text";
         smaller = "Kleinerer Text";
         find = "Im Terminal suchen";
+    }
+
+    kubectl_shell: KubectlShell {
+        menu = "kubectl-Shell…";
+        title(cluster: &str) = format!("kubectl-Shell in {cluster}");
+        help = "Drover erstellt einen Pod mit kubectl im Cluster, und ein Token mit den Berechtigungen des angemeldeten Benutzers in diesem Cluster. Beide enden beim Schließen des Terminals, und nach 4 Stunden.";
+        warning = "Benutzer, die in diesem Namespace Pods ändern oder in Pods Befehle ausführen dürfen, können die Berechtigungen des angemeldeten Benutzers bis zum Schließen der Shell benutzen. Einen Namespace wählen, den niemand sonst benutzen kann.";
+        image_help = "Das Image muss kubectl und sh enthalten, und der Cluster muss das Image herunterladen können.";
+        missing = "Erforderliche Berechtigungen: get, create und delete pods, und get und create pods/exec in diesem Namespace";
+        open = "kubectl-Shell öffnen";
+        no_kubeconfig = "Die Antwort enthält keine Kubeconfig.";
+        not_written(cause: &str) = format!("Die Kubeconfig kann nicht in den Pod geschrieben werden: {cause}");
+        not_revoked(cause: &str) = format!("Das Token der kubectl-Shell kann nicht widerrufen werden: {cause} Das Token auf der Seite „Tokens“ löschen.");
+        cancelled = "Die kubectl-Shell wurde abgebrochen.";
     }
 }

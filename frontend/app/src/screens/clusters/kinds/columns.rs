@@ -8,11 +8,14 @@ use drover_rows::{Columns, Content, Note, Row, Severity};
 use drover_ui_core::action::ObjectKey;
 use drover_ui_core::age::age;
 use drover_ui_core::kind::Kind;
+use drover_ui_core::list::sparkline;
 use drover_ui_core::list::usage::{UsageText, usage_text};
 use drover_ui_core::messages::t;
 use drover_ui_core::note::NoteText;
 use drover_ui_core::visible::{ColumnSource, ListScope, VisibleColumn, visible};
+use drover_ui_core::widths::text_width;
 use drover_ui_kit::badge::Badge;
+use drover_ui_kit::chart::sparkline::Sparkline;
 use drover_ui_kit::table::{self, Sorting, TableColumn};
 use leptos::prelude::*;
 
@@ -122,6 +125,31 @@ impl TableColumn for ListColumn {
         }
     }
 
+    fn width(&self, Line(row): &Line) -> Option<f64> {
+        let letters = match self.column.source {
+            ColumnSource::Cluster => row.cluster.chars().count(),
+            ColumnSource::Namespace => row.namespace().map_or(0, str::len),
+            ColumnSource::Notes => NOTES_LETTERS,
+            ColumnSource::Cell(place, content) => letters(row, place, content),
+        };
+        Some(text_width(letters))
+    }
+
+    fn extra_width(&self) -> f64 {
+        match self.column.source {
+            ColumnSource::Cell(_, Content::Cpu | Content::Memory) => LINE_WIDTH,
+            _ => 0.0,
+        }
+    }
+
+    fn share(&self) -> f64 {
+        match self.column.source {
+            ColumnSource::Cell(_, Content::Name | Content::Status) => 2.0,
+            ColumnSource::Cell(_, Content::Cpu | Content::Memory) => 1.5,
+            _ => 1.0,
+        }
+    }
+
     fn unsorted(&self) -> Option<Sorting<String>> {
         Some(usual())
     }
@@ -165,10 +193,38 @@ impl ListColumn {
     }
 }
 
+/// The width of the line of the usage and its distance from the text, in pixels.
+const LINE_WIDTH: f64 = sparkline::WIDTH + 8.0;
+/// The assumed length of notes, which have two lines.
+const NOTES_LETTERS: usize = 24;
+/// The maximum length of an age, such as `100d`.
+const AGE_LETTERS: usize = 5;
+/// The width of the dot before a state, in letters.
+const DOT_LETTERS: usize = 3;
+
+/// Returns the length of the text of a cell.
+fn letters(row: &Row, place: usize, content: Content) -> usize {
+    if let Some(resource) = content.resource() {
+        let text = usage_text(row, resource);
+        return text.map_or(0, |text| text.letters());
+    }
+    let cell = row.cell(place).unwrap_or_default();
+    match content {
+        Content::Age => AGE_LETTERS,
+        Content::Status | Content::EventType | Content::Ready => {
+            status(cell).chars().count() + DOT_LETTERS
+        }
+        _ => cell.chars().count(),
+    }
+}
+
+/// Returns the text of a status. The status of a cordoned node contains two values.
+fn status(cell: &str) -> String {
+    cell.replace(",SchedulingDisabled", t().kinds.cordoned())
+}
+
 fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
-    let words = row.cell(place).unwrap_or_default();
-    // The status of a cordoned node contains two values.
-    let words = words.replace(",SchedulingDisabled", t().kinds.cordoned());
+    let words = status(row.cell(place).unwrap_or_default());
     let hint = words.clone();
     view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()
 }
@@ -178,7 +234,15 @@ fn usage(row: &Row, resource: Resource) -> AnyView {
         return text("–".to_owned());
     };
     let percent = percent.map(|percent| view! { <span class="muted">" "{percent}</span> });
-    view! { <span class="truncate">{amount}{percent}</span> }.into_any()
+    let line = sparkline::sparkline(row, resource);
+    let (points, hint) = line.map(|it| (it.points, it.summary)).unzip();
+    view! {
+        <span class="usage" title=hint>
+            <span class="truncate">{amount}{percent}</span>
+            <Sparkline points=points.unwrap_or_default()/>
+        </span>
+    }
+    .into_any()
 }
 
 fn cluster(row: &Row) -> AnyView {

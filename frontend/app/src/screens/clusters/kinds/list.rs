@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl;
+use drover_ui_core::list::KnownList;
 use drover_ui_core::list::suggestions::Properties;
 use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::listed;
@@ -126,16 +127,12 @@ pub(super) fn ListProgress(
     }
 }
 
-/// Shows a notice that the list is truncated.
+/// Names the clusters of which the list is incomplete.
 #[component]
-pub(super) fn Cut(
-    /// True if the list is truncated.
-    cut: Signal<bool>,
-    /// The text of the notice.
-    words: &'static str,
-) -> impl IntoView {
+pub(super) fn Cut(known: RwSignal<KnownList>) -> impl IntoView {
+    let note = Memo::new(move |_| known.with(KnownList::truncation_note));
     move || {
-        cut.get()
-            .then(|| view! { <Banner mood=BannerKind::Info>{words}</Banner> })
+        let note = note.get();
+        note.map(|note| view! { <Banner mood=BannerKind::Info>{note}</Banner> })
     }
 }

@@ -62,7 +62,6 @@ pub(super) fn ObjectTable(
     let known = live.known;
     totals.follow(live);
     let loading = Signal::derive(move || known.with(KnownList::loading));
-    let truncated = Signal::derive(move || known.with(KnownList::is_truncated));
     let state = Memo::new(move |_| state(live));
     let kind = listed.kind;
     let note = Memo::new(move |_| known.with(|known| usage_note(kind, &known.sources)));
@@ -73,7 +72,7 @@ pub(super) fn ObjectTable(
     view! {
         <StaleBanner freshness=live.freshness shown=Signal::derive(move || known.with(|known| known.all > 0))/>
         <ListProgress loading=loading/>
-        <Cut cut=truncated words=t().kinds.cut()/>
+        <Cut known=known/>
         <MissingClusters live=live shown=listed.with_value(|listed| listed.scope.several_clusters)/>
         {move || note.get().map(|note| view! { <p class="muted">{note}</p> })}
         <Selected listed=listed live=live view=view selection=selection chosen=chosen/>

@@ -156,11 +156,10 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         ))
     });
     let list_state = Memo::new(move |_| state(live));
-    let truncated = Signal::derive(move || known.with(KnownList::is_truncated));
     view! {
         <StaleBanner freshness=live.freshness shown=Signal::derive(move || known.with(|known| known.all > 0))/>
         <ListProgress loading=Signal::derive(move || known.with(KnownList::loading))/>
-        <Cut cut=truncated words=t().kinds.cut()/>
+        <Cut known=known/>
         <Tally label=t().kinds.filter_by_type() counts=counts(live) chosen=view.warning/>
         {move || match list_state.get() {
             TableState::Problem(problem) => {

@@ -1,14 +1,12 @@
 //! The tab that opens terminals in a pod or on a node.
 
-use drover_ui_core::action::Access;
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::Object;
 use drover_ui_core::problem::Problem;
-use drover_ui_core::terminal::{
-    NODE_IMAGE, NodeShell, PodContainer, TerminalProgram, running_containers,
-};
+use drover_ui_core::terminal::node_shell::{NODE_IMAGE, NodeShell};
+use drover_ui_core::terminal::{PodContainer, TerminalProgram, running_containers};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::field::{Select, TextField};
 use drover_ui_kit::icon::Icon;
@@ -17,7 +15,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::command::CliCommand;
-use crate::session::Session;
+use crate::screens::pod_permission::may_on_pods;
 use crate::terminals::Terminals;
 
 /// The state of the form that opens a terminal.
@@ -56,26 +54,6 @@ fn OpeningState(opening: Opening) -> impl IntoView {
         {move || opening.problem.get().map(|problem| view! { <Banner mood=BannerKind::Error>{problem.message}</Banner> })}
         <p role="status">{opening.progress}</p>
     }
-}
-
-/// Returns true for each subresource that the user may create. Asks the cluster, and assumes the
-/// permission until the cluster responds: the cluster checks each request.
-fn may_create(
-    cluster: &str,
-    namespace: Signal<String>,
-    subresource: &'static str,
-) -> RwSignal<bool> {
-    let session = expect_context::<Session>();
-    let (allowed, cluster) = (RwSignal::new(true), cluster.to_owned());
-    Effect::new(move || {
-        let access = Access::to_create_pods(namespace.get(), subresource);
-        let cluster = cluster.clone();
-        spawn_local(async move {
-            let denied = session.is_denied(&cluster, &access).await == Some(true);
-            allowed.try_set(!denied);
-        });
-    });
-    allowed
 }
 
 /// Shows the form that opens a terminal in a pod or on a node.
@@ -117,8 +95,8 @@ fn PodForm(named: KubectlObject, containers: Vec<String>) -> impl IntoView {
     );
     let (command, opening) = (RwSignal::new(String::new()), Opening::new());
     let in_namespace = Signal::stored(namespace.clone());
-    let may_exec = may_create(&named.cluster, in_namespace, "exec");
-    let may_attach = may_create(&named.cluster, in_namespace, "attach");
+    let may_exec = may_on_pods(&named.cluster, in_namespace, "create", "exec");
+    let may_attach = may_on_pods(&named.cluster, in_namespace, "create", "attach");
     let program_of = move || TerminalProgram::of_key(&program.get());
     let missing = Signal::derive(move || match program_of() {
         TerminalProgram::Attach if !may_attach.get() => Some(t().terminal.no_attach().to_owned()),
@@ -180,8 +158,8 @@ fn NodeTerminal(named: KubectlObject) -> impl IntoView {
     let image = RwSignal::new(NODE_IMAGE.to_owned());
     let namespace = RwSignal::new("default".to_owned());
     let opening = Opening::new();
-    let may_run = may_create(&named.cluster, namespace.into(), "");
-    let may_attach = may_create(&named.cluster, namespace.into(), "attach");
+    let may_run = may_on_pods(&named.cluster, namespace.into(), "create", "");
+    let may_attach = may_on_pods(&named.cluster, namespace.into(), "create", "attach");
     let missing = Signal::derive(move || {
         let allowed = may_run.get() && may_attach.get();
         (!allowed).then(|| t().terminal.no_node_shell().to_owned())

@@ -138,7 +138,7 @@ fn label_change_of_several_objects_keeps_their_other_labels() {
     let request = &plan[0].sent().unwrap().request;
     assert_eq!(
         request.body,
-        json!({"metadata": {"labels": {"env": "test"}}})
+        json!({"metadata": {"labels": {"env": "test"}, "uid": "uid-a"}})
     );
     assert_eq!(
         plan[0].command(deployments()).as_deref(),

@@ -19,13 +19,9 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{File, HtmlInputElement};
 
 use super::{TransferFoot, TransferForm, bytes, command};
-use crate::exec::{ExecInput, ExecSocket};
+use crate::exec::{ExecInput, ExecSocket, PART_BYTES};
 use crate::screens::form::Refusal;
 use crate::session::Session;
-
-/// The number of bytes in one message. Chromium splits messages above 64 KiB into frames, and the
-/// API server reads each frame as a message with its own channel.
-const PART_BYTES: u64 = 32 * 1024;
 
 /// The progress of the current file.
 #[derive(Clone, PartialEq)]
@@ -199,25 +195,13 @@ async fn upload(
     let mut socket = ExecSocket::open(&path, &UPLOAD_PROTOCOLS).await?;
     let input = socket.input();
     let sending = Box::pin(send(&input, file, progress));
-    let ended = Box::pin(result(
-        &mut socket,
-        Incoming::of_upload(program, size(file)),
-    ));
+    let ended = Box::pin(socket.result(Incoming::of_upload(program, size(file))));
     match select(sending, ended).await {
         // The command can fail before it has read the complete file.
         Either::Right((result, _)) => result,
         Either::Left((sent, ended)) => {
             sent?;
             ended.await
-        }
-    }
-}
-
-async fn result(socket: &mut ExecSocket, mut incoming: Incoming) -> Result<(), TransferProblem> {
-    loop {
-        let (channel, message) = socket.next().await?;
-        if let Some(result) = incoming.read(channel, &message.to_vec()) {
-            return result;
         }
     }
 }
@@ -231,7 +215,7 @@ async fn send(
     let (name, size) = (file.name(), size(file));
     let mut position = 0;
     while position < size {
-        let end = size.min(position + PART_BYTES);
+        let end = size.min(position + u64::from(PART_BYTES));
         let part = read(file, position, end).await;
         let part = part.ok_or_else(|| TransferProblem::UnreadableFile(name.clone()))?;
         input.send(&part).await?;
