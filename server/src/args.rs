@@ -29,6 +29,7 @@ Exit codes:
   5    not found
   6    the server is unreachable, or its certificate is not trusted
   7    the timeout set by --timeout has expired
+  8    the compared objects differ (with --exit-code)
   141  the reader of standard output closed the pipe
 drover exec returns the exit code of the remote command.";
 

@@ -19,6 +19,15 @@ pub const HUB_ACCOUNT: &str = "drover-agent";
 /// Lifetime of the tokens of [`HUB_ACCOUNT`], in seconds.
 pub const HUB_TOKEN_SECONDS: i64 = 3600;
 
+/// Annotation of a GitRepo with the time at which a user requested a poll, in RFC 3339. A changed value
+/// makes the server poll at once.
+pub const SYNC_REQUEST: &str = "management.drover.dev/sync-request";
+/// Annotation of a GitRepo with the [`SYNC_REQUEST`] of the last successful poll. The server writes it after
+/// the bundles.
+pub const SYNC_ANSWER: &str = "management.drover.dev/sync-answer";
+/// Label of a Secret with the name of the GitRepo for which `drover git add` created the Secret.
+pub const REPO_CREDENTIAL: &str = "management.drover.dev/git-repo";
+
 /// Returns the namespace of the Fleet Cluster object of a Cluster.
 pub fn fleet_namespace(cluster: &str) -> &'static str {
     if cluster == LOCAL_CLUSTER {

@@ -2,9 +2,11 @@
 
 mod access;
 mod audit;
+mod bundles;
 mod clusters;
 mod connection;
 mod fleet;
+mod git;
 mod history;
 mod objects;
 mod people;
@@ -12,6 +14,7 @@ mod plugin;
 mod pods;
 mod providers;
 mod roles;
+mod rollout;
 mod search;
 mod top;
 mod views;
@@ -20,9 +23,11 @@ use clap::{Subcommand, ValueEnum};
 
 pub use access::*;
 pub use audit::*;
+pub use bundles::*;
 pub use clusters::*;
 pub use connection::*;
 pub use fleet::*;
+pub use git::*;
 pub use history::*;
 pub use objects::*;
 pub use people::*;
@@ -30,6 +35,7 @@ pub use plugin::*;
 pub use pods::*;
 pub use providers::*;
 pub use roles::*;
+pub use rollout::*;
 pub use search::*;
 pub use top::*;
 pub use views::*;
@@ -69,7 +75,13 @@ pub enum ClientCommand {
     Role(RoleArgs),
     /// Manage projects: sets of namespaces with members and quotas
     Project(ProjectArgs),
-    /// Deploy local folders with Fleet's Bundles
+    /// Deploy git repositories to clusters
+    Git(GitArgs),
+    /// Show, stop and continue the rollout of a git repository
+    Rollout(RolloutArgs),
+    /// Compare bundles with the objects in the clusters
+    Bundle(BundleArgs),
+    /// Deploy local folders with Fleet's Bundles, and examine deployments
     Fleet(FleetArgs),
     /// Create, list and revoke API tokens
     Token(TokenArgs),

@@ -27,6 +27,8 @@ enum Completed {
     Namespaces,
     Objects,
     Pods,
+    /// The objects of one of Fleet's kinds on the hub, by the name of the kind in paths.
+    Fleet(&'static str),
 }
 
 /// Returns the script that registers the completion in a shell.
@@ -120,6 +122,14 @@ fn completed(path: &[&str], id: &str, long: Option<&str>) -> Option<Completed> {
         ) => Some(Completed::Namespaces),
         ([_, "get"], "objects", _) | ([_, "label"], "words", _) => Some(Completed::Objects),
         ([_, "logs" | "exec" | "port-forward"], "target", _) => Some(Completed::Pods),
+        (
+            [_, "git", "get" | "sync" | "pause" | "resume" | "delete"] | [_, "rollout", ..],
+            "name",
+            _,
+        ) => Some(Completed::Fleet("gitrepos")),
+        ([_, "bundle", "diff"], "name", _) | ([_, "fleet", "bundlediff"], "bundle", _) => {
+            Some(Completed::Fleet("bundles"))
+        }
         ([_, "cluster", command, ..], "name" | "names", None) if *command != "import" => {
             Some(Completed::Clusters)
         }
@@ -144,6 +154,7 @@ fn candidates(values: Completed, words: &Words, current: &OsStr) -> Vec<Completi
             Completed::Namespaces => lookup.namespaces().await,
             Completed::Objects => lookup.objects(&current).await,
             Completed::Pods => lookup.pods(&current).await,
+            Completed::Fleet(plural) => lookup.fleet(plural).await,
         }
     });
     runtime.shutdown_background();
@@ -205,6 +216,19 @@ mod tests {
                 "name",
                 None,
                 Some(Completed::Clusters),
+            ),
+            (
+                &["drover", "git", "sync"],
+                "name",
+                None,
+                Some(Completed::Fleet("gitrepos")),
+            ),
+            (&["drover", "git", "add"], "name", None, None),
+            (
+                &["drover", "bundle", "diff"],
+                "name",
+                None,
+                Some(Completed::Fleet("bundles")),
             ),
             (&["drover", "cluster", "import"], "name", None, None),
             (&["drover", "user", "get"], "name", None, None),

@@ -67,6 +67,9 @@ pub enum Failure {
         /// Description of the end of the command.
         message: String,
     },
+    /// Compared objects differ.
+    #[error("{0}")]
+    Differences(String),
     /// A command failure without a separate variant. The message contains the next step.
     #[error("{0}")]
     Other(String),
@@ -88,6 +91,7 @@ impl Failure {
             Self::Absent(_) => 5,
             Self::Trust(_) => 6,
             Self::TimedOut(_) => 7,
+            Self::Differences(_) => 8,
             Self::Print(PrintError::ClosedPipe) => 141,
             _ => 1,
         }

@@ -3,6 +3,7 @@
 mod api;
 mod clusters;
 mod discovery;
+mod fleet_objects;
 mod label_selector;
 mod lines;
 mod objects;
@@ -14,6 +15,8 @@ mod watch;
 pub(crate) use api::{ClusterApi, JSON};
 pub(crate) use clusters::{CONCURRENCY, ClusterFailures, in_order, selected_clusters};
 pub(crate) use discovery::{Discovery, Resource};
+pub(crate) use fleet_objects::FleetObjects;
+pub(crate) use label_selector::LabelSelector;
 pub(crate) use lines::{Line, Lines};
 pub(crate) use objects::{ObjectNames, Query, list_pages};
 pub(crate) use pods::{PodTarget, default_container, pod_containers, pod_of, pods_of};

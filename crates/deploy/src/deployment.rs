@@ -8,6 +8,7 @@ mod finished;
 mod namespace;
 mod observe;
 mod prepare;
+mod preview;
 mod releases;
 mod remove;
 pub mod status;
@@ -23,6 +24,8 @@ use serde_json::{Map, Value};
 
 pub use error::DeployError;
 pub use observe::Report;
+pub use prepare::Place;
+pub use preview::{Change, Effect, Preview, Previewer};
 pub use releases::ReleaseOf;
 
 use crate::apply::Owner;

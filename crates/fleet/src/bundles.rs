@@ -6,7 +6,6 @@ mod copies;
 mod deployments;
 mod error;
 mod status;
-mod templates;
 pub(crate) mod triggers;
 mod values;
 
@@ -17,7 +16,7 @@ use std::time::Duration;
 use drover_api::fleet::labels::{CLUSTER, CLUSTER_NAMESPACE};
 use drover_api::fleet::{Bundle, BundleDeployment, FleetCluster};
 use drover_gitops::rollout::{self, Candidate, Plan, RolloutError};
-use drover_gitops::targeting::{Group, mapping_applies};
+use drover_gitops::targeting::{ClusterFacts, Group, Groups, mapping_applies};
 use drover_hub::call;
 use drover_reconcile::finalizer::{add_finalizer, has_finalizer, remove_finalizer};
 use drover_reconcile::{Action, Attempt, Reconciler, error_chain};
@@ -31,7 +30,6 @@ use self::copies::{Copies, Sources};
 use self::deployments::{Deployments, Desired, Written};
 use self::status::Statuses;
 use crate::contents::Contents;
-use crate::groups::Groups;
 use crate::limits;
 use crate::mirror::Key;
 use crate::offline::Contact;
@@ -39,7 +37,6 @@ use crate::rights::Rights;
 use crate::world::World;
 use crate::writes::{UNREADABLE, exists, parameters};
 
-pub(crate) use self::cache::facts;
 pub(crate) use self::copies::{CopyError, check_type};
 pub(crate) use self::error::BundleError;
 
@@ -329,7 +326,7 @@ fn plan(
     let candidates = members.iter().zip(&groups);
     let candidates: Vec<Candidate<'_>> = candidates
         .map(|((member, _), groups)| Candidate {
-            cluster: facts(&member.cluster, &member.key, groups),
+            cluster: ClusterFacts::of(&member.cluster, groups),
             wanted: &member.target.deployment_id,
             current: member.deployment.as_deref(),
             state: &member.state,

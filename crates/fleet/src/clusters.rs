@@ -205,17 +205,6 @@ impl Reconciler for Clusters {
     }
 }
 
-/// Returns the namespace of a cluster's bundle deployments. A new Fleet Cluster has none.
-///
-/// The agent of the cluster can write the status, so the value in the status does not count.
-pub(crate) fn namespace_of(cluster: &FleetCluster) -> Option<String> {
-    let status = cluster.status.as_ref()?;
-    (!status.namespace.is_empty()).then(|| {
-        let key = Key::of(cluster);
-        cluster_namespace(&key.namespace, &key.name)
-    })
-}
-
 /// Creates the namespace of a Fleet Cluster.
 pub(crate) async fn write_namespace(
     client: &Client,
@@ -239,22 +228,4 @@ pub(crate) async fn write_namespace(
     let namespaces = Api::all(client.clone());
     create("create the namespace of a cluster", &namespaces, &namespace).await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn agent_cannot_select_the_namespace_of_another_cluster() {
-        let cluster = |namespace| -> FleetCluster {
-            let metadata = json!({ "name": "edge", "namespace": "fleet-default" });
-            let status = json!({ "namespace": namespace });
-            serde_json::from_value(json!({ "metadata": metadata, "spec": {}, "status": status }))
-                .unwrap()
-        };
-        let own = cluster_namespace("fleet-default", "edge");
-        assert_eq!(namespace_of(&cluster("kube-system")), Some(own));
-        assert_eq!(namespace_of(&cluster("")), None);
-    }
 }

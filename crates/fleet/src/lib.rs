@@ -8,7 +8,6 @@ mod bundles;
 mod clusters;
 mod contents;
 mod foreign;
-mod groups;
 mod helm_ops;
 mod image_scans;
 mod limits;
@@ -29,6 +28,7 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use drover_api::fleet::GitRepo;
+use drover_api::gitops::SYNC_REQUEST;
 use drover_charts::Charts;
 use drover_git::Fetcher;
 use drover_hub::Hub;
@@ -280,10 +280,17 @@ impl Gitops {
 
     fn repos(&self, contents: Contents, statuses: Trigger<Key>) -> Controller<Repos> {
         let (trigger, states) = (self.repos.clone(), self.states.clone());
-        let enqueue = trigger.clone();
+        let (enqueue, requests) = (trigger.clone(), states.clone());
         self.world.git_repos.listen(move |change| {
             let spec = |it: &Option<Arc<GitRepo>>| it.as_ref().map(|it| it.metadata.generation);
-            if spec(&change.before) != spec(&change.after) {
+            let request = |it: &Option<Arc<GitRepo>>| {
+                let annotations = it.as_ref()?.metadata.annotations.as_ref()?;
+                annotations.get(SYNC_REQUEST).cloned()
+            };
+            let request =
+                request(&change.after).filter(|it| request(&change.before).as_ref() != Some(it));
+            let is_due = request.is_some_and(|it| requests.request_sync(&change.key, it));
+            if is_due || spec(&change.before) != spec(&change.after) {
                 enqueue.enqueue(change.key.clone());
             }
         });

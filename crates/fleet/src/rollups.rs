@@ -6,6 +6,7 @@ use drover_api::fleet::{BundleDeployment, ClusterGroup, FleetCluster, FleetClust
 use drover_gitops::states::{
     Aggregate, DeploymentState, GroupAggregate, State, ready_condition, resources,
 };
+use drover_gitops::targeting::{Groups, deployment_namespace};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
@@ -13,8 +14,6 @@ use kube::{Api, Client, ResourceExt as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clusters::namespace_of;
-use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::offline::{Contact, check_ins};
 use crate::rights::{Rights, readable_names};
@@ -85,7 +84,7 @@ impl Reconciler for ClusterStatuses {
         let Some(cluster) = self.world.clusters.get(key) else {
             return Ok(Action::await_change());
         };
-        let Some(namespace) = namespace_of(&cluster) else {
+        let Some(namespace) = deployment_namespace(&cluster) else {
             return Ok(Action::await_change());
         };
         let current = || readable_names(&self.world, &namespace);

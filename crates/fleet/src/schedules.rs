@@ -10,7 +10,7 @@ use std::time::Duration;
 use drover_api::fleet::{FleetCluster, Schedule, ScheduleStatus};
 use drover_gitops::schedule::{DEFAULT_LOCATION, ScheduleError, Window, Windows};
 use drover_gitops::states::ready_condition;
-use drover_gitops::targeting::{ClusterMatcher, SelectorError};
+use drover_gitops::targeting::{ClusterFacts, ClusterMatcher, Groups, SelectorError};
 use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler, Trigger};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -21,8 +21,6 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::bundles::facts;
-use crate::groups::Groups;
 use crate::mirror::Key;
 use crate::world::World;
 use crate::writes::{now, write_status};
@@ -230,10 +228,9 @@ fn evaluate(
         }
     }
     let is_selected = |cluster: &&Arc<FleetCluster>| {
-        let key = Key::of(&***cluster);
         let members = groups.of(cluster);
         let groups: Vec<_> = members.iter().map(|member| member.as_group()).collect();
-        let facts = facts(cluster, &key, &groups);
+        let facts = ClusterFacts::of(cluster, &groups);
         matchers.iter().any(|it| it.matches_any_group(&facts))
     };
     let selected = clusters.iter().filter(is_selected);

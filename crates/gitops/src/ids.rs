@@ -17,8 +17,8 @@ pub use names::{
 pub use parts::{Separated, content_objects, part_names, separate_files, whole_name};
 pub use proof::{is_registration_proof, registration_proof};
 pub use values::{
-    BundleValues, DeploymentValues, bundle_values, clear_bundle_values, clear_deployment_values,
-    deployment_values,
+    BundleValues, BundleValuesError, DeploymentValues, add_bundle_values, bundle_values,
+    clear_bundle_values, clear_deployment_values, deployment_values,
 };
 
 use drover_api::fleet::BundleDeploymentOptions;

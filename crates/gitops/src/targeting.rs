@@ -1,6 +1,8 @@
 //! Targets of bundles: the clusters of a bundle, and the options of each cluster.
 
 mod clusters;
+mod go_templates;
+mod groups;
 mod merge;
 mod namespaces;
 mod selector;
@@ -14,7 +16,9 @@ use drover_api::fleet::{
 };
 use thiserror::Error;
 
-pub use clusters::{ClusterFacts, ClusterMatcher, Group};
+pub use clusters::{ClusterFacts, ClusterMatcher, Group, deployment_namespace};
+pub use go_templates::GoTemplates;
+pub use groups::{GroupMember, Groups};
 pub use merge::{merge_options, merge_values};
 pub use namespaces::{mapping_applies, mapping_selects_bundle, merge_selectors};
 pub use selector::{Selector, SelectorError};

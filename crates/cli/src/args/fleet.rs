@@ -1,10 +1,15 @@
 //! Arguments of `drover fleet`.
 
+mod inspect;
+mod render;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
 use super::Connection;
+pub use inspect::*;
+pub use render::*;
 
 /// Arguments of `drover fleet`.
 #[derive(Debug, Args)]
@@ -22,6 +27,21 @@ pub struct FleetArgs {
 pub enum FleetCommand {
     /// Create or update the Bundles of local folders on the hub, or print the Bundles
     Apply(Box<FleetApply>),
+    /// Print the BundleDeployments that a Bundle would have in the clusters of the hub
+    Target(FleetTarget),
+    /// Install the objects of a BundleDeployment in a cluster, or print them
+    Deploy(FleetDeploy),
+    /// Print the objects of the Bundles of local folders, as the agents render them
+    Render(Box<FleetRender>),
+    /// Check that the Bundles of local folders can be rendered for all their clusters
+    Test(Box<FleetTest>),
+    /// Show the changes that the Bundles of local folders would make in their clusters
+    Diff(Box<FleetDiff>),
+    /// Show the objects of BundleDeployments that differ from the bundle or are not ready
+    #[command(name = "bundlediff")]
+    BundleDiff(FleetBundleDiff),
+    /// Print the state of Fleet's objects and the detected problems as JSON
+    Monitor(FleetMonitor),
 }
 
 /// Arguments of `drover fleet apply`.

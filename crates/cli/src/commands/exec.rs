@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &ExecArgs, environment: &Environment) -> Result<()
         max_stdout_buf_size: Some(BUFFER),
         max_stderr_buf_size: Some(BUFFER),
     };
-    let pods: Api<Pod> = Api::namespaced(api.web_sockets(&args.namespace), &args.namespace);
+    let pods: Api<Pod> = Api::namespaced(api.kube_client(&args.namespace), &args.namespace);
     let started = pods.exec(name, args.command.clone(), &parameters).await;
     let process = started.map_err(failure)?;
     let status = {

@@ -1,9 +1,15 @@
 //! Implements `drover fleet`.
 
+mod bundle_diff;
 mod charts;
 mod commit;
 mod folder;
+pub(super) mod git;
 mod hub;
+mod monitor;
+mod rendering;
+pub(super) mod rollout;
+mod target;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,9 +20,11 @@ use drover_gitops::fleet_yaml::{
     BundleDraft, Compression, Limits, Placement, ReadError, Tree, read_folders,
 };
 use drover_gitops::targeting::yaml_text;
+use serde_json::{Value, json};
 
 use self::folder::LocalFiles;
-use crate::args::{FleetApply, FleetArgs, FleetCommand};
+use crate::args::{BundleArgs, BundleCommand, FleetApply, FleetArgs, FleetCommand};
+use crate::client::Client;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{notice, print};
@@ -26,7 +34,34 @@ const MAX_TARGETS_BYTES: u64 = 1 << 20;
 
 /// Runs a subcommand of `drover fleet`.
 pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(), Failure> {
-    let FleetCommand::Apply(apply) = &args.command;
+    let client = || environment.client(&args.connection);
+    match &args.command {
+        FleetCommand::Apply(apply) => run_apply(apply, client).await,
+        FleetCommand::Target(target) => target::run(&client()?, target).await,
+        FleetCommand::Deploy(deploy) => rendering::deploy(deploy, client).await,
+        FleetCommand::Render(render) => Box::pin(rendering::render(render, client)).await,
+        FleetCommand::Test(test) => Box::pin(rendering::test(test, client)).await,
+        FleetCommand::Diff(diff) => Box::pin(rendering::diff(diff, client)).await,
+        FleetCommand::BundleDiff(diff) => bundle_diff::run(&client()?, diff).await,
+        FleetCommand::Monitor(monitor) => monitor::run(&client()?, monitor).await,
+    }
+}
+
+/// Runs a subcommand of `drover bundle`.
+pub(crate) async fn run_bundle(
+    args: &BundleArgs,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let BundleCommand::Diff(diff) = &args.command;
+    let client = || environment.client(&args.connection);
+    Box::pin(rendering::bundle_diff(diff, client)).await
+}
+
+/// Runs `drover fleet apply`. `client` connects to the server of the command line.
+async fn run_apply(
+    apply: &FleetApply,
+    client: impl Fn() -> Result<Client, Failure>,
+) -> Result<(), Failure> {
     let root = std::env::current_dir().map_err(|source| Failure::Read {
         path: ".".to_owned(),
         source,
@@ -34,10 +69,10 @@ pub(crate) async fn run(args: &FleetArgs, environment: &Environment) -> Result<(
     let program = charts::program();
     let bundles = bundles(apply, &root, program.as_deref()).await?;
     if let Some(file) = &apply.output {
-        return write(file, &yaml(&bundles)?);
+        let bundles: Vec<Value> = bundles.iter().map(|bundle| json!(bundle)).collect();
+        return write(file, &documents(&bundles));
     }
-    let client = environment.client(&args.connection)?;
-    hub::apply(&client, &apply.namespace, bundles).await
+    hub::apply(&client()?, &apply.namespace, bundles).await
 }
 
 /// Returns the Bundles of the folders below `root`. `program` is the program that fetches charts.
@@ -197,18 +232,10 @@ fn placement(file: &Path) -> Result<Placement, Failure> {
         .map_err(|error| Failure::Other(format!("cannot read the targets file {path}: {error}")))
 }
 
-/// Returns the YAML documents of Bundles.
-fn yaml(bundles: &[Bundle]) -> Result<String, Failure> {
-    let mut text = String::new();
-    for bundle in bundles {
-        let value = serde_json::to_value(bundle)
-            .map_err(|error| Failure::Other(format!("cannot encode a bundle: {error}")))?;
-        if !text.is_empty() {
-            text.push_str("---\n");
-        }
-        text.push_str(&yaml_text(&value));
-    }
-    Ok(text)
+/// Returns YAML documents.
+fn documents(objects: &[Value]) -> String {
+    let documents: Vec<String> = objects.iter().map(yaml_text).collect();
+    documents.join("---\n")
 }
 
 /// Writes text to a file, or to standard output.

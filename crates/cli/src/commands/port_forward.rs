@@ -49,7 +49,7 @@ pub(crate) async fn run(args: &PortForwardArgs, environment: &Environment) -> Re
     let client = environment.client(&args.connection)?;
     let api = ClusterApi::new(&client, &args.cluster);
     let found = pod_of(&api, &args.namespace, &target).await?;
-    let pods = Api::namespaced(api.web_sockets(&args.namespace), &args.namespace);
+    let pods = Api::namespaced(api.kube_client(&args.namespace), &args.namespace);
     let destination = Arc::new(Destination {
         api,
         pods,

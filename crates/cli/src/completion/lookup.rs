@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use drover_api::fleet::{GROUP, VERSION};
+use drover_api::gitops::FLEET_NAMESPACE;
+use drover_api::group::LOCAL_CLUSTER;
 use drover_api::rest::ClusterView;
 use futures::StreamExt as _;
 use tokio::time::timeout;
@@ -11,9 +14,7 @@ use super::words::Words;
 use crate::args::{ClusterSelection, Connection, DurationArg, ServerUrl};
 use crate::client::Client;
 use crate::environment::Environment;
-use crate::kubernetes::{
-    CONCURRENCY, ClusterApi, Discovery, Query, Resource, list_pages, selected_clusters,
-};
+use crate::kubernetes::{CONCURRENCY, ClusterApi, Discovery, Query, list_pages, selected_clusters};
 
 /// Time limit of all requests for one completion.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -99,6 +100,17 @@ impl<'a> Lookup<'a> {
         Some(names)
     }
 
+    /// Returns the names of the objects of one of Fleet's kinds on the hub.
+    pub(super) async fn fleet(&self, plural: &str) -> Option<Vec<String>> {
+        let namespace = self.words.value(&["-n", "--namespace"]);
+        let namespace = namespace.unwrap_or_else(|| FLEET_NAMESPACE.to_owned());
+        let hub = ClusterApi::new(&self.client, LOCAL_CLUSTER);
+        let path = ["apis", GROUP, VERSION, "namespaces", &namespace, plural];
+        let path = path.map(str::to_owned);
+        let names = names_of(&hub, &path);
+        timeout(TIMEOUT, names).await.ok()?
+    }
+
     fn namespace(&self) -> String {
         let namespace = self.words.value(&["-n", "--namespace"]);
         namespace.unwrap_or_else(|| "default".to_owned())
@@ -122,7 +134,7 @@ impl<'a> Lookup<'a> {
         let names = self.collect(async |api| {
             let discovery = Discovery::of(api).await.ok()?;
             let resource = (*discovery.find(kind, "list").first()?).clone();
-            names_of(api, &resource, namespace).await
+            names_of(api, &resource.path(namespace, None)).await
         });
         names.await
     }
@@ -152,17 +164,12 @@ impl<'a> Lookup<'a> {
     }
 }
 
-async fn names_of(
-    api: &ClusterApi,
-    resource: &Resource,
-    namespace: Option<&str>,
-) -> Option<Vec<String>> {
-    let path = resource.path(namespace, None);
+async fn names_of(api: &ClusterApi, path: &[String]) -> Option<Vec<String>> {
     let query = Query {
         chunk_size: MAX_OBJECTS,
         ..Query::default()
     };
-    let page = list_pages(api, &path, &query, METADATA)
+    let page = list_pages(api, path, &query, METADATA)
         .next()
         .await
         .ok()??;

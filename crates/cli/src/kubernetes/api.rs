@@ -71,8 +71,8 @@ impl ClusterApi {
         self.client.open(&call, idle).await
     }
 
-    /// Returns a kube client for WebSockets.
-    pub(crate) fn web_sockets(&self, namespace: &str) -> kube::Client {
+    /// Returns a kube client of the cluster, which also supports WebSockets.
+    pub(crate) fn kube_client(&self, namespace: &str) -> kube::Client {
         let sockets = WebSockets::from(self.client.clone());
         sockets.client(&["k8s", "clusters", &self.name], namespace)
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use drover_api::fleet::LabelSelectorRequirement;
+
 /// A parsed label selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LabelSelector(Vec<Requirement>);
@@ -45,6 +47,28 @@ impl LabelSelector {
                 Condition::NotIn(values) => !value.is_some_and(|value| values.contains(value)),
             }
         })
+    }
+}
+
+impl From<LabelSelector> for drover_api::fleet::LabelSelector {
+    fn from(selector: LabelSelector) -> Self {
+        let requirement = |requirement: Requirement| {
+            let (operator, values) = match requirement.condition {
+                Condition::Exists => ("Exists", Vec::new()),
+                Condition::Absent => ("DoesNotExist", Vec::new()),
+                Condition::In(values) => ("In", values),
+                Condition::NotIn(values) => ("NotIn", values),
+            };
+            LabelSelectorRequirement {
+                key: requirement.key,
+                operator: operator.to_owned(),
+                values,
+            }
+        };
+        Self {
+            match_expressions: selector.0.into_iter().map(requirement).collect(),
+            ..Self::default()
+        }
     }
 }
 

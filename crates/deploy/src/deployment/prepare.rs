@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use super::{DeployError, Deployer, Input, Target, finished};
 use crate::cluster::{Cluster, ClusterError};
 use crate::object::{Object, ObjectKey, POLICY_ANNOTATION};
-use crate::renderer::{RenderRequest, Rendered, RenderedHook, RenderedObject};
+use crate::renderer::{
+    Lookup, NoLookup, RenderRequest, Rendered, RenderedHook, RenderedObject, Renderer,
+};
 use crate::source::{self, Files, Overlaid, Style};
 use crate::values;
 
@@ -34,6 +36,28 @@ pub(super) struct Revision {
     pub(super) is_upgrade: bool,
 }
 
+/// The cluster for which a bundle is rendered.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// A cluster, whose kinds, objects and values the chart can read.
+    Cluster(&'a Cluster),
+    /// No cluster. The chart finds no objects, `helm.valuesFrom` does not apply, and objects without a
+    /// namespace stay without one.
+    Offline {
+        /// Version of Kubernetes, for example `v1.34.1`.
+        kube_version: &'a str,
+    },
+}
+
+/// Renders bundles.
+#[derive(Clone, Copy)]
+pub(super) struct Preparer<'a> {
+    pub(super) renderer: &'a Renderer,
+    /// Namespace of the agent, for the annotations of the chart.
+    pub(super) agent_namespace: &'a str,
+    pub(super) place: Place<'a>,
+}
+
 impl Deployer {
     /// Renders a bundle, and sets the namespaces of its objects.
     pub(super) async fn prepare(
@@ -43,12 +67,27 @@ impl Deployer {
         target: &Target,
         revision: Revision,
     ) -> Result<Prepared, DeployError> {
+        let preparer = Preparer {
+            renderer: &self.renderer,
+            agent_namespace: &self.settings.agent_namespace,
+            place: Place::Cluster(cluster),
+        };
+        preparer.prepare(input, target, revision).await
+    }
+}
+
+impl Preparer<'_> {
+    /// Renders a bundle, and sets the namespaces of its objects.
+    pub(super) async fn prepare(
+        &self,
+        input: &Input<'_>,
+        target: &Target,
+        revision: Revision,
+    ) -> Result<Prepared, DeployError> {
         let options = &input.spec.options;
         let helm = options.helm.clone().unwrap_or_default();
-        let values = values(cluster, input, &helm, &target.namespace).await?;
-        let mut prepared = self
-            .render(cluster, input, target, revision, &helm, values)
-            .await?;
+        let values = values(self.place, input, &helm, &target.namespace).await?;
+        let mut prepared = self.render(input, target, revision, &helm, values).await?;
         for rendered in &prepared.crds {
             let key = rendered.object.key();
             if !rendered.object.is_crd() {
@@ -58,37 +97,19 @@ impl Deployer {
                 return Err(DeployError::ClusterScoped(key));
             }
         }
-        let scopes = Scopes::new(cluster, &prepared);
         for rendered in &mut prepared.objects {
             if rendered.object.is_crd() && !options.delete_crd_resources {
                 rendered.object.set_annotation(POLICY_ANNOTATION, "keep");
             }
         }
-        let objects = prepared
-            .objects
-            .iter_mut()
-            .map(|rendered| &mut rendered.object);
-        let hooks = prepared
-            .hooks
-            .iter_mut()
-            .map(|rendered| &mut rendered.object);
-        for object in objects.chain(hooks) {
-            let is_namespaced = scopes.is_namespaced(object).await?;
-            if !options.target_namespace.is_empty() && !is_namespaced {
-                return Err(DeployError::ClusterScoped(object.key()));
-            }
-            if is_namespaced
-                && (object.namespace().is_empty() || !options.target_namespace.is_empty())
-            {
-                object.set_namespace(&target.namespace);
-            }
+        if let Place::Cluster(cluster) = self.place {
+            set_namespaces(cluster, &mut prepared, input, target).await?;
         }
         Ok(prepared)
     }
 
     async fn render(
         &self,
-        cluster: &Cluster,
         input: &Input<'_>,
         target: &Target,
         revision: Revision,
@@ -116,7 +137,14 @@ impl Deployer {
             ..Prepared::default()
         };
         if chart.is_some() || style.kustomize.is_some() {
-            let kinds = cluster.kinds().await?;
+            let (kube_version, api_versions) = match self.place {
+                Place::Cluster(cluster) => {
+                    let kinds = cluster.kinds().await?;
+                    (kinds.kube_version.clone(), kinds.api_versions.clone())
+                }
+                // The program then uses the API versions of its Helm library.
+                Place::Offline { kube_version } => (kube_version.to_owned(), Vec::new()),
+            };
             let request = RenderRequest {
                 files,
                 chart,
@@ -126,13 +154,17 @@ impl Deployer {
                 namespace: target.namespace.clone(),
                 revision: revision.number,
                 is_upgrade: revision.is_upgrade,
-                kube_version: kinds.kube_version.clone(),
-                api_versions: kinds.api_versions.clone(),
+                kube_version,
+                api_versions,
                 enable_dns: !helm.disable_dns,
                 skip_schema_validation: helm.skip_schema_validation,
-                chart_annotations: annotations(input, &self.settings.agent_namespace),
+                chart_annotations: annotations(input, self.agent_namespace),
             };
-            let rendered = self.renderer.render(&request, cluster).await?;
+            let lookup: &dyn Lookup = match self.place {
+                Place::Cluster(cluster) => cluster,
+                Place::Offline { .. } => &NoLookup,
+            };
+            let rendered = self.renderer.render(&request, lookup).await?;
             prepared.add(&rendered);
         }
         let plain = plain.into_iter().map(|one| RenderedObject {
@@ -142,7 +174,7 @@ impl Deployer {
         prepared.objects.extend(plain);
         set_annotations(
             &mut prepared.chart,
-            &annotations(input, &self.settings.agent_namespace),
+            &annotations(input, self.agent_namespace),
         );
         Ok(prepared)
     }
@@ -155,6 +187,29 @@ impl Deployer {
         }
         Ok(overlaid.into_files())
     }
+}
+
+/// Sets the namespaces of objects without one, and of all objects if the bundle forces a namespace.
+async fn set_namespaces(
+    cluster: &Cluster,
+    prepared: &mut Prepared,
+    input: &Input<'_>,
+    target: &Target,
+) -> Result<(), DeployError> {
+    let forces = !input.spec.options.target_namespace.is_empty();
+    let scopes = Scopes::new(cluster, prepared);
+    let objects = prepared.objects.iter_mut().map(|one| &mut one.object);
+    let hooks = prepared.hooks.iter_mut().map(|one| &mut one.object);
+    for object in objects.chain(hooks) {
+        let is_namespaced = scopes.is_namespaced(object).await?;
+        if forces && !is_namespaced {
+            return Err(DeployError::ClusterScoped(object.key()));
+        }
+        if is_namespaced && (object.namespace().is_empty() || forces) {
+            object.set_namespace(&target.namespace);
+        }
+    }
+    Ok(())
 }
 
 impl Prepared {
@@ -242,7 +297,7 @@ fn set_annotations(chart: &mut Value, annotations: &BTreeMap<String, String>) {
 
 /// Merges the values of the options with the values in the cluster.
 async fn values(
-    cluster: &Cluster,
+    place: Place<'_>,
     input: &Input<'_>,
     helm: &HelmOptions,
     namespace: &str,
@@ -250,6 +305,9 @@ async fn values(
     let mut merged = match (input.values, &helm.values) {
         (Some(values), _) | (None, Some(Value::Object(values))) => values.clone(),
         _ => Map::new(),
+    };
+    let Place::Cluster(cluster) = place else {
+        return Ok(merged);
     };
     for source in &helm.values_from {
         // A Secret replaces the values of the ConfigMap in the same entry.

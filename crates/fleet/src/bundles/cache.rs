@@ -7,19 +7,17 @@ use std::sync::Arc;
 use drover_api::fleet::{Bundle, BundleDeployment, Content, FleetCluster, LabelSelector};
 use drover_gitops::ids::{Manifest, content_id};
 use drover_gitops::states::{Aggregate, DeploymentState};
-use drover_gitops::targeting::{ClusterFacts, Group, Target, TargetError, Targeting};
+use drover_gitops::targeting::{
+    ClusterFacts, GoTemplates, Group, Groups, Target, TargetError, Targeting, deployment_namespace,
+};
 use kube::ResourceExt as _;
 
 use super::error::BundleError;
 use super::is_off_schedule;
-use super::templates::GoTemplates;
-use crate::clusters::namespace_of;
-use crate::groups::Groups;
 use crate::mirror::Key;
 
 /// A cluster that a bundle selects, and its deployment.
 pub(super) struct Member {
-    pub(super) key: Key,
     /// Text of the key, `namespace/name`.
     pub(super) name: String,
     pub(super) cluster: Arc<FleetCluster>,
@@ -207,7 +205,7 @@ impl Compiled {
                     let of_cluster = groups.of(&cluster);
                     let of_cluster: Vec<Group<'_>> =
                         of_cluster.iter().map(|group| group.as_group()).collect();
-                    let facts = facts(&cluster, &key, &of_cluster);
+                    let facts = ClusterFacts::of(&cluster, &of_cluster);
                     let hash = hash(&facts);
                     match known {
                         Some(known) if known.facts == hash => known.with_cluster(cluster),
@@ -264,11 +262,10 @@ impl Entry {
             let name = key.to_string();
             Member {
                 state: DeploymentState::of_target(&name, None, &target.deployment_id),
-                key: key.clone(),
                 name,
                 cluster: Arc::clone(&cluster),
                 target,
-                namespace: namespace_of(&cluster),
+                namespace: deployment_namespace(&cluster),
                 deployment: None,
                 is_counted: false,
                 verified: None,
@@ -284,7 +281,7 @@ impl Entry {
     /// Returns the entry with a changed object of the cluster. The target stays.
     fn with_cluster(mut self, cluster: Arc<FleetCluster>) -> Self {
         if let Some(member) = &mut self.member {
-            member.namespace = namespace_of(&cluster);
+            member.namespace = deployment_namespace(&cluster);
             member.cluster = Arc::clone(&cluster);
         }
         self.cluster = cluster;
@@ -312,22 +309,6 @@ impl Member {
             is_paused: self.cluster.spec.paused,
             is_off_schedule: is_off_schedule(&self.cluster),
         });
-    }
-}
-
-/// Returns the facts about a cluster that targets depend on.
-pub(crate) fn facts<'a>(
-    cluster: &'a FleetCluster,
-    key: &'a Key,
-    groups: &'a [Group<'a>],
-) -> ClusterFacts<'a> {
-    ClusterFacts {
-        namespace: &key.namespace,
-        name: &key.name,
-        labels: cluster.labels(),
-        annotations: cluster.annotations(),
-        template_values: cluster.spec.template_values.as_ref(),
-        groups,
     }
 }
 

@@ -8,7 +8,7 @@ use drover_api::fleet::{
     Bundle, BundleDeployment, BundleDeploymentOptions, BundleDeploymentSpec, FleetCluster,
 };
 use drover_gitops::ids::{DeploymentValues, clear_deployment_values, deployment_values};
-use drover_gitops::targeting::deployment_labels;
+use drover_gitops::targeting::{ClusterFacts, deployment_labels};
 use drover_hub::{HubError, call};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -17,7 +17,6 @@ use kube::{Api, Client, ResourceExt as _};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::cache::facts;
 use super::copies::{Copies, CopyError, Sources};
 use super::is_off_schedule;
 use crate::mirror::Key;
@@ -252,8 +251,8 @@ fn spec(desired: &Desired<'_>, values_hash: String) -> BundleDeploymentSpec {
 
 /// Returns the labels of a bundle deployment.
 fn labels(desired: &Desired<'_>) -> BTreeMap<String, String> {
-    let key = Key::of(desired.cluster);
-    let mut labels = deployment_labels(desired.bundle, &facts(desired.cluster, &key, &[]));
+    let cluster = ClusterFacts::of(desired.cluster, &[]);
+    let mut labels = deployment_labels(desired.bundle, &cluster);
     if !desired.content.is_empty() {
         labels.insert(CONTENT_NAME.to_owned(), desired.content.to_owned());
     }

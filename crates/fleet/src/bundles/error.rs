@@ -1,5 +1,6 @@
 //! Reasons why bundles are not deployed.
 
+use drover_gitops::ids::BundleValuesError;
 use drover_gitops::policy::Refusal;
 use drover_gitops::rollout::RolloutError;
 use drover_gitops::targeting::TargetError;
@@ -34,11 +35,8 @@ pub(crate) enum BundleError {
          the bundle again with its files"
     )]
     NoContent(String),
-    #[error("the entry {entry} of the Secret with the Helm values is not JSON")]
-    Values {
-        entry: String,
-        source: serde_json::Error,
-    },
+    #[error(transparent)]
+    Values(#[from] BundleValuesError),
 }
 
 impl From<CopyError> for BundleError {

@@ -55,10 +55,25 @@ pub(super) struct RepoState {
     pub(super) is_reading: bool,
     pub(super) failure: Option<Failure>,
     failures: u32,
-    /// True if a webhook requested a poll.
+    /// True if a webhook or a user requested a poll.
     is_requested: bool,
+    /// The request of a user that no poll has started to answer.
+    request: Option<String>,
+    /// The request of a user that the current poll answers.
+    asking: Option<String>,
+    /// The answered request of a user that is not in the GitRepo yet.
+    pub(super) answer: Option<String>,
     /// Time before which the git server permits no request.
     not_before: Option<Timestamp>,
+}
+
+impl RepoState {
+    /// Answers the request of the current poll.
+    fn end_request(&mut self) {
+        if let Some(answered) = self.asking.take() {
+            self.answer = Some(answered);
+        }
+    }
 }
 
 /// The states of all repositories. Clones share the states.
@@ -86,6 +101,21 @@ impl States {
         state.not_before.is_none_or(|time| time <= Timestamp::now())
     }
 
+    /// Stores the request of a user. Reports whether the git server permits a poll now.
+    pub(crate) fn request_sync(&self, key: &Key, request: String) -> bool {
+        self.update(key, |state| state.request = Some(request));
+        self.request(key)
+    }
+
+    /// Removes an answer that is in the GitRepo.
+    pub(super) fn answer_written(&self, key: &Key, answer: &str) {
+        self.update(key, |state| {
+            if state.answer.as_deref() == Some(answer) {
+                state.answer = None;
+            }
+        });
+    }
+
     /// Stores the time before which the git server permits no request.
     pub(super) fn wait(&self, key: &Key, wait: Option<Duration>) {
         let time = wait.and_then(|wait| Timestamp::now().checked_add(wait).ok());
@@ -97,6 +127,7 @@ impl States {
         let mut states = self.0.lock();
         let state = states.entry(key.clone()).or_default();
         let is_first = state.polled.is_none();
+        state.asking = state.request.take().or_else(|| state.asking.take());
         if std::mem::take(&mut state.is_requested) || is_first {
             Duration::ZERO
         } else {
@@ -166,6 +197,7 @@ impl States {
             state.is_reading = false;
             state.failure = None;
             state.failures = 0;
+            state.end_request();
         });
     }
 
@@ -178,6 +210,10 @@ impl States {
         self.update(key, |state| {
             state.is_reading = false;
             state.failures = state.failures.saturating_add(1);
+            // A poll without a response of the git server answers no request.
+            if failure.is_content {
+                state.end_request();
+            }
             state.failure = Some(failure);
         });
     }
@@ -197,5 +233,35 @@ mod tests {
         assert_eq!(states.max_age(&key, Duration::from_mins(1)), Duration::ZERO);
         states.wait(&key, None);
         assert!(states.request(&key));
+    }
+
+    #[test]
+    fn request_of_a_user_is_answered_by_the_next_poll_with_a_response() {
+        let (states, key) = (States::default(), Key::new("fleet-default", "web"));
+        let minute = Duration::from_mins(1);
+        let answer = || states.get(&key).answer;
+        let failure = |is_content| Failure {
+            message: "no".to_owned(),
+            next: Timestamp::now(),
+            is_content,
+        };
+        assert!(states.request_sync(&key, "1".to_owned()));
+        states.succeeded(&key);
+        assert_eq!(answer(), None, "the poll started before the request");
+        assert_eq!(states.max_age(&key, minute), Duration::ZERO);
+        states.failed(&key, failure(false));
+        assert_eq!(answer(), None, "the git server did not respond");
+        // Another request before the next poll.
+        assert!(states.request_sync(&key, "2".to_owned()));
+        assert_eq!(states.max_age(&key, minute), Duration::ZERO);
+        // This request is newer than the poll.
+        assert!(states.request_sync(&key, "3".to_owned()));
+        states.failed(&key, failure(true));
+        assert_eq!(answer().as_deref(), Some("2"));
+        states.answer_written(&key, "2");
+        assert_eq!(answer(), None);
+        assert_eq!(states.max_age(&key, minute), Duration::ZERO);
+        states.succeeded(&key);
+        assert_eq!(answer().as_deref(), Some("3"));
     }
 }

@@ -1,4 +1,5 @@
 use drover_api::fleet::{Bundle, BundleResource, HelmOptions};
+use k8s_openapi::ByteString;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -194,4 +195,28 @@ fn changed_release_names_differ_from_each_other() {
 #[test]
 fn release_name_without_valid_characters_is_a_hash() {
     assert_eq!(release_name("///").len(), 24);
+}
+
+#[test]
+fn helm_values_of_a_bundle_return_from_its_secret() {
+    let bundle: Bundle = serde_json::from_value(json!({
+        "metadata": { "name": "shop" },
+        "spec": {
+            "helm": { "values": { "color": "red" } },
+            "targets": [
+                { "name": "prod", "helm": { "values": { "size": 5 } } },
+                { "name": "test", "clusterName": "a" },
+            ],
+        },
+    }))
+    .unwrap();
+    let data = bundle_values(&bundle).data;
+    let mut stored = bundle.clone();
+    clear_bundle_values(&mut stored);
+    assert_ne!(stored, bundle);
+    add_bundle_values(&mut stored, data).unwrap();
+    assert_eq!(json!(stored), json!(bundle));
+    let wrong = [("prod".to_owned(), ByteString(b"{".to_vec()))].into();
+    let error = add_bundle_values(&mut stored, wrong).unwrap_err();
+    assert!(error.to_string().contains("prod"), "{error}");
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use drover_api::fleet::{Bundle, BundleDeploymentOptions, HelmOptions};
 use k8s_openapi::ByteString;
 use serde_json::Value;
+use thiserror::Error;
 
 use super::go_json;
 use super::sha256_hex;
@@ -62,6 +63,40 @@ pub fn bundle_values(bundle: &Bundle) -> BundleValues {
         sha256_hex(go_json::to_string(&data).as_bytes())
     };
     BundleValues { hash, data }
+}
+
+/// An entry of the Secret with the Helm values of a bundle that cannot be parsed.
+#[derive(Debug, Error)]
+#[error("the entry {entry} of the Secret with the Helm values is not JSON")]
+pub struct BundleValuesError {
+    entry: String,
+    source: serde_json::Error,
+}
+
+/// Adds the Helm values of a bundle and of its targets, from the data of [`BundleValues`].
+///
+/// # Errors
+///
+/// An entry is not JSON.
+pub fn add_bundle_values(
+    bundle: &mut Bundle,
+    data: BTreeMap<String, ByteString>,
+) -> Result<(), BundleValuesError> {
+    for (entry, bytes) in data {
+        let values: Value = match serde_json::from_slice(&bytes.0) {
+            Ok(values) => values,
+            Err(source) => return Err(BundleValuesError { entry, source }),
+        };
+        if entry == "values.yaml" {
+            bundle.spec.options.helm.get_or_insert_default().values = Some(values);
+            continue;
+        }
+        let mut targets = bundle.spec.targets.iter_mut();
+        if let Some(target) = targets.find(|target| target.name == entry) {
+            target.options.helm.get_or_insert_default().values = Some(values);
+        }
+    }
+    Ok(())
 }
 
 /// Removes the Helm values from a bundle.

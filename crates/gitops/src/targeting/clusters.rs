@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use drover_api::fleet::{BundleTarget, GitTarget, LabelSelector, Partition};
+use drover_api::fleet::{BundleTarget, FleetCluster, GitTarget, LabelSelector, Partition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::selector::{Selector, SelectorError};
+use crate::ids::cluster_namespace;
 
+/// The labels of an object without labels.
+static NONE: BTreeMap<String, String> = BTreeMap::new();
 /// Label with the name that Rancher displays for a cluster.
 const DISPLAY_NAME: &str = "management.cattle.io/cluster-display-name";
 
@@ -34,6 +38,37 @@ pub struct ClusterFacts<'a> {
     pub template_values: Option<&'a Value>,
     /// The groups whose selectors match the Cluster.
     pub groups: &'a [Group<'a>],
+}
+
+impl<'a> ClusterFacts<'a> {
+    /// Returns the parts of a cluster. `groups` are the groups of the cluster.
+    #[must_use]
+    pub fn of(cluster: &'a FleetCluster, groups: &'a [Group<'a>]) -> Self {
+        let metadata = &cluster.metadata;
+        Self {
+            namespace: metadata.namespace.as_deref().unwrap_or_default(),
+            name: metadata.name.as_deref().unwrap_or_default(),
+            labels: labels(metadata),
+            annotations: metadata.annotations.as_ref().unwrap_or(&NONE),
+            template_values: cluster.spec.template_values.as_ref(),
+            groups,
+        }
+    }
+}
+
+/// Returns the namespace of a cluster's bundle deployments. A new Fleet Cluster has none.
+///
+/// The agent of the cluster can write the status, so the value in the status does not count.
+#[must_use]
+pub fn deployment_namespace(cluster: &FleetCluster) -> Option<String> {
+    let status = cluster.status.as_ref()?;
+    let facts = ClusterFacts::of(cluster, &[]);
+    (!status.namespace.is_empty()).then(|| cluster_namespace(facts.namespace, facts.name))
+}
+
+/// Returns the labels of an object.
+pub(super) fn labels(metadata: &ObjectMeta) -> &BTreeMap<String, String> {
+    metadata.labels.as_ref().unwrap_or(&NONE)
 }
 
 impl ClusterFacts<'_> {

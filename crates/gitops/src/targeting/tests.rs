@@ -1,4 +1,4 @@
-use drover_api::fleet::BundleSpec;
+use drover_api::fleet::{BundleSpec, FleetCluster};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -258,4 +258,17 @@ proptest! {
         let is_target = target_of(spec, &pairs).unwrap().is_some();
         prop_assert_eq!(is_target, wanted.iter().all(|(key, value)| labels.get(key) == Some(value)));
     }
+}
+
+#[test]
+fn agent_cannot_select_the_namespace_of_another_cluster() {
+    let cluster = |namespace| -> FleetCluster {
+        let metadata = json!({ "name": "edge", "namespace": "fleet-default" });
+        let status = json!({ "namespace": namespace });
+        serde_json::from_value(json!({ "metadata": metadata, "spec": {}, "status": status }))
+            .unwrap()
+    };
+    let own = crate::ids::cluster_namespace("fleet-default", "edge");
+    assert_eq!(deployment_namespace(&cluster("kube-system")), Some(own));
+    assert_eq!(deployment_namespace(&cluster("")), None);
 }

@@ -1,5 +1,6 @@
 //! Tests of the path from a git repository to the objects in a cluster, with a real cluster.
 
+mod commands;
 mod helm_ops;
 mod imports;
 

@@ -323,7 +323,8 @@ fn printed_bundles_are_yaml_documents_with_the_values_and_targets() {
     let targets = local.path().join("targets.yaml");
     let targets = targets.to_str().unwrap();
     let found = read(local.path(), &["s", "a", "b", "--targets-file", targets]).unwrap();
-    let text = yaml(&found).unwrap();
+    let found_json: Vec<Value> = found.iter().map(|bundle| json!(bundle)).collect();
+    let text = documents(&found_json);
     insta::assert_snapshot!(text);
     let documents = text.split("---\n");
     let again: Vec<Bundle> = documents

@@ -1,11 +1,13 @@
 //! Go templates in Helm values.
 
-use drover_gitops::targeting::Templates;
 use drover_gotemplate::{Delimiters, Limits, Template};
 use serde_json::Value;
 
+use super::Templates;
+
 /// Renders templates with the delimiters `${` and `}`.
-pub(crate) struct GoTemplates;
+#[derive(Clone, Copy, Debug)]
+pub struct GoTemplates;
 
 impl Templates for GoTemplates {
     fn render(&self, text: &str, data: &Value) -> Result<String, String> {

@@ -4,37 +4,43 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use drover_api::fleet::{ClusterGroup, FleetCluster};
-use drover_gitops::targeting::{Group, Selector};
-use kube::ResourceExt as _;
 use serde_json::json;
 
+use super::clusters::labels;
+use super::{Group, Selector};
+
 /// A ClusterGroup with a valid selector.
-pub(crate) struct Member {
+#[derive(Debug)]
+pub struct GroupMember {
     group: Arc<ClusterGroup>,
     name: String,
     selector: Selector,
 }
 
-impl Member {
-    pub(crate) fn as_group(&self) -> Group<'_> {
+impl GroupMember {
+    /// Returns the name and the labels of the group.
+    #[must_use]
+    pub fn as_group(&self) -> Group<'_> {
         Group {
             name: &self.name,
-            labels: self.group.labels(),
+            labels: labels(&self.group.metadata),
         }
     }
 }
 
 /// The groups of clusters in some namespaces.
-pub(crate) struct Groups(Vec<Member>);
+#[derive(Debug)]
+pub struct Groups(Vec<GroupMember>);
 
 impl Groups {
     /// Compiles the selectors. A group with an invalid selector has no clusters, and its own status
     /// shows the reason.
-    pub(crate) fn new(groups: Vec<Arc<ClusterGroup>>) -> Self {
+    #[must_use]
+    pub fn new(groups: Vec<Arc<ClusterGroup>>) -> Self {
         let compile = |group: Arc<ClusterGroup>| {
             let selector = Selector::new(group.spec.selector.as_ref()?).ok()?;
-            Some(Member {
-                name: group.name_any(),
+            Some(GroupMember {
+                name: group.metadata.name.clone().unwrap_or_default(),
                 selector,
                 group,
             })
@@ -43,12 +49,13 @@ impl Groups {
     }
 
     /// Returns a hash of the names, labels and selectors.
-    pub(crate) fn fingerprint(&self) -> u64 {
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for member in &self.0 {
-            member.group.namespace().hash(&mut hasher);
+            member.group.metadata.namespace.hash(&mut hasher);
             member.name.hash(&mut hasher);
-            member.group.labels().hash(&mut hasher);
+            labels(&member.group.metadata).hash(&mut hasher);
             // The JSON of a selector contains all its fields.
             json!(member.group.spec.selector)
                 .to_string()
@@ -58,10 +65,12 @@ impl Groups {
     }
 
     /// Returns the groups that select a cluster.
-    pub(crate) fn of(&self, cluster: &FleetCluster) -> Vec<&Member> {
-        let namespace = cluster.namespace();
-        let selects = |member: &&Member| {
-            member.group.namespace() == namespace && member.selector.matches(cluster.labels())
+    #[must_use]
+    pub fn of(&self, cluster: &FleetCluster) -> Vec<&GroupMember> {
+        let namespace = &cluster.metadata.namespace;
+        let selects = |member: &&GroupMember| {
+            member.group.metadata.namespace == *namespace
+                && member.selector.matches(labels(&cluster.metadata))
         };
         self.0.iter().filter(selects).collect()
     }

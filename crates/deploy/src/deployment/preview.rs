@@ -1,0 +1,339 @@
+//! Previews of deployments: the objects of a bundle, and their changes in a cluster, without a write.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kube::api::{Patch, PatchParams};
+use serde_json::Value;
+
+use super::prepare::{Place, Prepared, Preparer, Revision};
+use super::{DeployError, Input, Target};
+use crate::apply::{FIELD_MANAGER, Owner};
+use crate::cluster::{Cluster, ClusterError, from_dynamic};
+use crate::object::{DEPLOYMENT_LABEL, Object, ObjectKey};
+use crate::renderer::Renderer;
+use drover_apply::{ApplyError, call};
+
+/// Maximum number of concurrent requests of a preview.
+const CONCURRENCY: usize = 8;
+/// Part of the API server's message for an object that does not have the form of its schema.
+const SCHEMA_ERROR: &str = "failed to create typed patch object";
+/// Namespace of releases without a configured namespace, as for the agent.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// The objects of a bundle in a cluster.
+#[derive(Debug)]
+pub struct Preview {
+    /// Name and namespace of the release.
+    pub target: Target,
+    /// CustomResourceDefinitions in the folders `crds/`, which only the first deployment creates.
+    pub definitions: Vec<Object>,
+    /// The objects of the release.
+    pub objects: Vec<Object>,
+    /// Helm's hooks.
+    pub hooks: Vec<Object>,
+}
+
+/// The effect of a deployment on one object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The deployment creates the object.
+    Create(Object),
+    /// The deployment changes the object.
+    Update {
+        /// The object in the cluster.
+        before: Object,
+        /// The object after the deployment.
+        after: Object,
+    },
+    /// The deployment deletes the object.
+    Delete(Object),
+    /// The deployment does not change the object.
+    Unchanged,
+    /// The API server rejects the object, for example because of a policy, with this message.
+    Rejected(String),
+}
+
+/// An object of a deployment with its effect. Values of Secrets are hidden.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The object.
+    pub key: ObjectKey,
+    /// The effect of the deployment.
+    pub effect: Effect,
+}
+
+/// Renders bundles and compares them with clusters, without a write.
+#[derive(Debug)]
+pub struct Previewer {
+    renderer: Arc<Renderer>,
+    agent_namespace: String,
+}
+
+impl Previewer {
+    /// Creates a previewer. `agent_namespace` is the namespace of agents in the clusters.
+    pub fn new(renderer: Arc<Renderer>, agent_namespace: &str) -> Self {
+        Self {
+            renderer,
+            agent_namespace: agent_namespace.to_owned(),
+        }
+    }
+
+    /// Renders a bundle. `release` is the present release of a status, `namespace/name:revision`.
+    pub async fn render(
+        &self,
+        place: Place<'_>,
+        input: &Input<'_>,
+        release: Option<&str>,
+    ) -> Result<Preview, DeployError> {
+        let target = Target::of(input.name, &input.spec.options, DEFAULT_NAMESPACE);
+        let present = release.and_then(Target::parse);
+        let present = present.filter(|(present, _)| *present == target);
+        let revision = Revision {
+            number: present.as_ref().map_or(1, |(_, revision)| revision + 1),
+            is_upgrade: present.is_some(),
+        };
+        let preparer = Preparer {
+            renderer: &self.renderer,
+            agent_namespace: &self.agent_namespace,
+            place,
+        };
+        let content = preparer.prepare(input, &target, revision).await?;
+        Ok(preview(target, content))
+    }
+
+    /// Returns the effects of a deployment in a cluster, with server-side dry runs. `present` are the
+    /// objects of the present release.
+    pub async fn changes(
+        &self,
+        cluster: &Cluster,
+        input: &Input<'_>,
+        release: Option<&str>,
+        present: &[ObjectKey],
+    ) -> Result<Vec<Change>, DeployError> {
+        let place = Place::Cluster(cluster);
+        let preview = self.render(place, input, release).await?;
+        let owner = preview.target.owner(input.name);
+        let mut changes = writes(cluster, &preview, &owner).await?;
+        let desired: BTreeSet<ObjectKey> = changes
+            .iter()
+            .map(|change| change.key.without_version())
+            .collect();
+        let surplus = present
+            .iter()
+            .filter(|key| !desired.contains(&key.without_version()));
+        for key in surplus {
+            if let Some(live) = live(cluster, key).await?
+                && live.label(DEPLOYMENT_LABEL) == Some(&owner.label)
+                && !live.is_kept()
+            {
+                changes.push(Change {
+                    key: key.clone(),
+                    effect: Effect::Delete(without_server_fields(live)),
+                });
+            }
+        }
+        for change in &mut changes {
+            hide_secrets(change);
+        }
+        Ok(changes)
+    }
+}
+
+fn preview(target: Target, prepared: Prepared) -> Preview {
+    let objects = |rendered: Vec<crate::renderer::RenderedObject>| {
+        rendered.into_iter().map(|one| one.object).collect()
+    };
+    Preview {
+        target,
+        definitions: objects(prepared.crds),
+        objects: objects(prepared.objects),
+        hooks: prepared.hooks.into_iter().map(|one| one.object).collect(),
+    }
+}
+
+/// Returns the effects on the objects of a release.
+async fn writes(
+    cluster: &Cluster,
+    preview: &Preview,
+    owner: &Owner,
+) -> Result<Vec<Change>, DeployError> {
+    // The deployment does not change definitions of folders `crds/` that exist.
+    let definitions = preview.definitions.iter().map(|object| (object, false));
+    let objects = preview.objects.iter().map(|object| (object, true));
+    let effects = definitions.chain(objects).map(|(object, can_change)| {
+        let mut desired = object.clone();
+        owner.mark(&mut desired);
+        async move {
+            let key = desired.key();
+            let live = live(cluster, &key).await?;
+            let effect = if live.is_some() && !can_change {
+                Effect::Unchanged
+            } else {
+                effect(cluster, desired, live).await?
+            };
+            Ok::<_, DeployError>(Change { key, effect })
+        }
+    });
+    stream::iter(effects)
+        .buffered(CONCURRENCY)
+        .try_collect()
+        .await
+}
+
+/// Returns the effect of a write.
+async fn effect(
+    cluster: &Cluster,
+    desired: Object,
+    live: Option<Object>,
+) -> Result<Effect, ClusterError> {
+    let after = match dry_run(cluster, &desired).await {
+        Ok(after) => after,
+        // A namespace or a definition of the bundle does not exist yet.
+        Err(ClusterError::UnknownKind { .. }) => desired,
+        Err(error) if error.is_gone() && live.is_none() => desired,
+        Err(error) => {
+            return rejection(&error).map(Effect::Rejected).ok_or(error);
+        }
+    };
+    let after = without_server_fields(after);
+    Ok(match live.map(without_server_fields) {
+        None => Effect::Create(after),
+        Some(before) if before == after => Effect::Unchanged,
+        Some(before) => Effect::Update { before, after },
+    })
+}
+
+/// Returns the message of the API server if it rejects the object or the caller's permissions.
+fn rejection(error: &ClusterError) -> Option<String> {
+    let ClusterError::Call(ApplyError::Call { source, .. } | ApplyError::Forbidden { source, .. }) =
+        error
+    else {
+        return None;
+    };
+    let kube::Error::Api(status) = &**source else {
+        return None;
+    };
+    let is_of_object = (400..500).contains(&status.code) && ![401, 408, 429].contains(&status.code);
+    // The API server returns the code 500 for fields that the schema does not have.
+    let is_schema = status.message.contains(SCHEMA_ERROR);
+    (is_of_object || is_schema).then(|| source.to_string())
+}
+
+/// Returns the object that the API server would store.
+async fn dry_run(cluster: &Cluster, object: &Object) -> Result<Object, ClusterError> {
+    let key = object.key();
+    let kind = cluster.kind(&key.api_version, &key.kind).await?;
+    let api = cluster.api(&kind, &key.namespace);
+    let params = PatchParams::apply(FIELD_MANAGER).force().dry_run();
+    let patch = Patch::Apply(object);
+    let patched = api.patch(&key.name, &params, &patch);
+    let stored = call(format!("apply {key} as a dry run"), patched).await?;
+    Ok(from_dynamic(stored, &key.api_version, &key.kind))
+}
+
+/// Returns an object of the cluster, if it and its kind exist.
+async fn live(cluster: &Cluster, key: &ObjectKey) -> Result<Option<Object>, ClusterError> {
+    match cluster.get(key).await {
+        Err(ClusterError::UnknownKind { .. }) => Ok(None),
+        found => found,
+    }
+}
+
+/// Removes the fields that the API server or a controller writes.
+fn without_server_fields(mut object: Object) -> Object {
+    if let Some(fields) = object.0.as_object_mut() {
+        fields.remove("status");
+    }
+    let metadata = object.0.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        for field in [
+            "creationTimestamp",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+            "selfLink",
+            "uid",
+        ] {
+            metadata.remove(field);
+        }
+    }
+    object
+}
+
+/// Hides the values of a Secret. Only the names of changed values stay visible.
+fn hide_secrets(change: &mut Change) {
+    if change.key.kind != "Secret" || change.key.api_version != "v1" {
+        return;
+    }
+    match &mut change.effect {
+        Effect::Create(object) | Effect::Delete(object) => hide(object, None, "(hidden)"),
+        Effect::Update { before, after } => {
+            let old = before.clone();
+            let new = after.clone();
+            hide(before, Some(&new), "(hidden, current)");
+            hide(after, Some(&old), "(hidden, changed)");
+        }
+        Effect::Unchanged | Effect::Rejected(_) => {}
+    }
+}
+
+fn hide(object: &mut Object, other: Option<&Object>, differing: &str) {
+    for field in ["data", "stringData"] {
+        let Some(values) = object.0.get_mut(field).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        for (name, value) in values {
+            let of_other = other.and_then(|other| other.0.get(field)?.get(name));
+            let text = match of_other {
+                Some(of_other) if of_other == value => "(hidden)",
+                _ => differing,
+            };
+            *value = text.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn secret(data: &Value) -> Object {
+        Object(
+            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": data }),
+        )
+    }
+
+    #[test]
+    fn preview_shows_which_values_of_a_secret_change_and_no_value() {
+        let (before, after) = (
+            secret(&json!({ "same": "QQ==", "changed": "Qg==", "removed": "Qw==" })),
+            secret(&json!({ "same": "QQ==", "changed": "RA==", "added": "RQ==" })),
+        );
+        let mut change = Change {
+            key: before.key(),
+            effect: Effect::Update { before, after },
+        };
+        hide_secrets(&mut change);
+        let Effect::Update { before, after } = change.effect else {
+            panic!("another effect");
+        };
+        assert_eq!(
+            before.0["data"],
+            json!({ "same": "(hidden)", "changed": "(hidden, current)", "removed": "(hidden, current)" })
+        );
+        assert_eq!(
+            after.0["data"],
+            json!({ "same": "(hidden)", "changed": "(hidden, changed)", "added": "(hidden, changed)" })
+        );
+        let mut created = Change {
+            key: secret(&json!({})).key(),
+            effect: Effect::Create(secret(&json!({ "a": "QQ==" }))),
+        };
+        hide_secrets(&mut created);
+        assert!(!format!("{created:?}").contains("QQ=="));
+    }
+}
