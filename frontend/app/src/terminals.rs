@@ -27,6 +27,11 @@ use shell_pod::OpeningPod;
 const PATH: &str = "/v1/terminals";
 /// The key in the storage of the browser tab, for the terminals.
 const STORED: &str = "drover-terminals";
+/// The time after which the server ends the terminals of a page that is gone.
+const TERMINALS_END: Duration = Duration::from_mins(2);
+/// The first and the longest time between two requests for the terminals after errors.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(15);
 /// The time that a sign-out waits for the deletion of pods and tokens.
 const SIGN_OUT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -95,15 +100,8 @@ impl Terminals {
         let known = stored_terminals();
         if !known.is_empty() {
             spawn_local(async move {
-                match self.session.get::<List<TerminalView>>(PATH).await {
-                    Ok(list) => self.show(known, &list.items),
-                    // The terminals end after two minutes.
-                    Err(_) => {
-                        for pod in known.into_iter().filter_map(|terminal| terminal.pod) {
-                            self.delete_pod(pod);
-                        }
-                    }
-                }
+                let open = self.open_terminals().await.unwrap_or_default();
+                self.show(known, &open);
             });
         }
         Effect::new(move |was: Option<()>| {
@@ -122,6 +120,23 @@ impl Terminals {
                 store(&terminals);
             }
         });
+    }
+
+    /// Returns the terminals on the server. Returns `None` after errors for two minutes, after which the
+    /// server has ended the terminals.
+    async fn open_terminals(self) -> Option<Vec<TerminalView>> {
+        let (mut pause, mut waited) = (FIRST_RETRY, Duration::ZERO);
+        loop {
+            match self.session.get::<List<TerminalView>>(PATH).await {
+                Ok(list) => return Some(list.items),
+                Err(_) if waited < TERMINALS_END => {
+                    sleep(pause).await;
+                    waited += pause;
+                    pause = (2 * pause).min(MAX_RETRY);
+                }
+                Err(_) => return None,
+            }
+        }
     }
 
     /// Shows the known terminals that are open. Deletes the pods of the other known terminals.
