@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use drover_e2e::{BrowserError, Playwright};
 
@@ -15,6 +15,8 @@ use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, target_folder};
 use crate::meter::print_progress;
 
+/// Timeout of all measurements. The creation of a hundred thousand pods takes about ten minutes.
+const LIMIT: Duration = Duration::from_mins(30);
 /// The goals of the figures, in the order of the table.
 const GOALS: &[(&str, Goal)] = &[
     ("first_load_bytes", Goal::AtMost(900_000.0)),
@@ -92,7 +94,9 @@ impl Ui {
 
 /// Reads the figures of the browser.
 async fn measure() -> Result<BTreeMap<String, f64>, UiError> {
-    let playwright = Playwright::prepare(&target_folder().join("bench")).await?;
+    let playwright = Playwright::prepare(&target_folder().join("bench"))
+        .await?
+        .with_limit(LIMIT);
     print_progress("starting the server");
     playwright.run_on_demonstration("bench").await?;
     let path = playwright.results().join("ui-figures.json");

@@ -74,6 +74,7 @@ pub enum BrowserError {
 pub struct Playwright {
     folder: PathBuf,
     results: PathBuf,
+    limit: Duration,
 }
 
 impl Playwright {
@@ -85,10 +86,17 @@ impl Playwright {
         let playwright = Self {
             results: results.to_owned(),
             folder,
+            limit: PROJECT_TIMEOUT,
         };
         fs::create_dir_all(results).map_err(prepare(results))?;
         playwright.install().await?;
         Ok(playwright)
+    }
+
+    /// Replaces the timeout for a run of all tests of a project.
+    #[must_use]
+    pub fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// Returns the folder into which the tests write screenshots and measurements.
@@ -145,7 +153,7 @@ impl Playwright {
             .envs(environment)
             .env("FORCE_COLOR", "0");
         let subject = format!("the browser tests of {project}");
-        finish(&subject, "node", command, PROJECT_TIMEOUT).await
+        finish(&subject, "node", command, self.limit).await
     }
 
     async fn install(&self) -> Result<(), BrowserError> {
