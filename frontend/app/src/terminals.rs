@@ -7,7 +7,7 @@ mod shell_pod;
 use std::time::Duration;
 
 use drover_api::rest::{List, TerminalCreate, TerminalView};
-use drover_ui_core::problem::Problem;
+use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::terminal::kubectl_shell::{self, KubectlShell};
 use drover_ui_core::terminal::node_shell::NodeShell;
 use drover_ui_core::terminal::stored::{self, ShellPod, StoredTerminal};
@@ -70,6 +70,8 @@ pub(crate) struct Terminals {
     minimized: RwSignal<bool>,
     /// The pods without a terminal: pods that start, and pods that are not deleted yet.
     pods: RwSignal<Vec<ShellPod>>,
+    /// The terminals before a reload of the page, until the server has reported the open terminals.
+    restored: RwSignal<Vec<StoredTerminal>>,
 }
 
 impl Terminals {
@@ -82,6 +84,7 @@ impl Terminals {
             active: RwSignal::new(None),
             minimized: RwSignal::new(false),
             pods: RwSignal::new(Vec::new()),
+            restored: RwSignal::new(Vec::new()),
         };
         provide_context(terminals);
         let end = move |()| Box::pin(terminals.end_kubectl_shells()) as Closing;
@@ -99,9 +102,11 @@ impl Terminals {
     fn restore(self) {
         let known = stored_terminals();
         if !known.is_empty() {
+            self.restored.set(known);
             spawn_local(async move {
                 let open = self.open_terminals().await.unwrap_or_default();
-                self.show(known, &open);
+                let known = self.restored.try_update(std::mem::take);
+                self.show(known.unwrap_or_default(), &open);
             });
         }
         Effect::new(move |was: Option<()>| {
@@ -114,7 +119,8 @@ impl Terminals {
             });
             let pods = self.pods.get().into_iter();
             let pods = pods.map(StoredTerminal::without_terminal);
-            let terminals: Vec<_> = terminals.into_iter().chain(pods).collect();
+            let restored = self.restored.get().into_iter();
+            let terminals: Vec<_> = terminals.into_iter().chain(pods).chain(restored).collect();
             // The first run precedes the restored terminals.
             if was.is_some() {
                 store(&terminals);
@@ -129,7 +135,9 @@ impl Terminals {
         loop {
             match self.session.get::<List<TerminalView>>(PATH).await {
                 Ok(list) => return Some(list.items),
-                Err(_) if waited < TERMINALS_END => {
+                Err(problem)
+                    if problem.kind != ProblemKind::SignedOut && waited < TERMINALS_END =>
+                {
                     sleep(pause).await;
                     waited += pause;
                     pause = (2 * pause).min(MAX_RETRY);
@@ -286,7 +294,10 @@ impl Terminals {
             let pods = tabs.iter().filter_map(|tab| tab.pod.clone());
             pods.collect::<Vec<_>>()
         });
+        let restored = self.restored.get_untracked().into_iter();
+        let restored = restored.filter_map(|terminal| terminal.pod);
         let pods = opened.into_iter().chain(self.pods.get_untracked());
+        let pods = pods.chain(restored);
         let pods: Vec<_> = pods.filter(|pod| pod.token.is_some()).collect();
         let end = async {
             // The tokens precede the pods, because a cluster can be slow.
