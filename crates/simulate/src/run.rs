@@ -25,6 +25,11 @@ const MAX_CHANGES: usize = 1000;
 /// Maximum number of concurrent actions. Concurrent writes are faster, because the store commits
 /// concurrent writes together.
 const CONCURRENCY: usize = 16;
+/// Ratio of the time after a decision without actions to the time of the decision. A decision evaluates the
+/// complete cluster, so without a pause, each change of a large cluster would need a CPU.
+const PAUSE_RATIO: u32 = 4;
+/// Maximum time after a decision without actions.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// Timeout of one action.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -73,7 +78,7 @@ impl Simulation {
 
     /// Decides the next actions, and executes the actions.
     async fn step(&self) -> drover_reconcile::Action {
-        let now = self.clock.now();
+        let (now, began) = (self.clock.now(), Instant::now());
         let Decision { actions, wake } = {
             let world = self.world.lock();
             if !world.is_complete() {
@@ -81,8 +86,10 @@ impl Simulation {
             }
             decide(&world, &self.timing, now)
         };
+        let pause = (PAUSE_RATIO * began.elapsed()).min(MAX_PAUSE);
         let ready = self.retries.lock().ready(actions, Instant::now());
         if ready.is_empty() {
+            tokio::time::sleep(pause).await;
             let retry = self.retries.lock().idle(Instant::now());
             let wake = wake.and_then(|at| self.clock.left(at));
             return match retry.into_iter().chain(wake).min() {
