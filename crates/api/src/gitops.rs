@@ -22,9 +22,9 @@ pub const HUB_TOKEN_SECONDS: i64 = 3600;
 /// Annotation of a GitRepo with the time at which a user requested a poll, in RFC 3339. A changed value
 /// makes the server poll at once.
 pub const SYNC_REQUEST: &str = "management.drover.dev/sync-request";
-/// Annotation of a GitRepo with the [`SYNC_REQUEST`] of the last successful poll. The server writes it after
-/// the bundles.
-pub const SYNC_ANSWER: &str = "management.drover.dev/sync-answer";
+/// Type of the condition of a GitRepo whose message is the last [`SYNC_REQUEST`] to which the other conditions
+/// belong.
+pub const SYNC_ANSWERED: &str = "SyncAnswered";
 /// Label of a Secret with the name of the GitRepo for which `drover git add` created the Secret.
 pub const REPO_CREDENTIAL: &str = "management.drover.dev/git-repo";
 

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn state_is_the_first_problem_on_the_way_to_the_clusters() {
+    fn state_is_the_first_problem_in_the_order_of_the_steps() {
         let none = json!({});
         for (repo, word, cause) in [
             (

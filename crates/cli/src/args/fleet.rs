@@ -58,6 +58,21 @@ repository: files outside of the current folder are never read. The server does 
 this command; delete them with kubectl. A file for --targets-file contains the lists `targets` and
 `targetRestrictions`. Without targets, a Bundle selects the cluster group \"default\".")]
 pub struct FleetApply {
+    /// The folders.
+    #[command(flatten)]
+    pub folder: FolderArgs,
+    /// Write the Bundles as YAML to a file, or to standard output with `-`, without a request to the
+    /// server
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Flags of Fleet that this command rejects.
+    #[command(flatten)]
+    pub rejected: RejectedFlags,
+}
+
+/// Local folders with bundles.
+#[derive(Debug, Args)]
+pub struct FolderArgs {
     /// First part of the names of the Bundles
     #[arg(value_name = "BUNDLE_NAME")]
     pub name: String,
@@ -75,10 +90,6 @@ pub struct FleetApply {
         default_value = "fleet-default"
     )]
     pub namespace: String,
-    /// Write the Bundles as YAML to a file, or to standard output with `-`, without a request to the
-    /// server
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
     /// The options of the Bundles.
     #[command(flatten)]
     pub options: BundleFlags,
@@ -88,9 +99,6 @@ pub struct FleetApply {
     /// The credentials for charts outside of the folders.
     #[command(flatten)]
     pub charts: ChartFlags,
-    /// Flags of Fleet that this command rejects.
-    #[command(flatten)]
-    pub rejected: RejectedFlags,
 }
 
 /// The flags for the options of all Bundles.

@@ -262,7 +262,7 @@ pub struct GitDelete {
     /// The GitRepo.
     #[command(flatten)]
     pub repo: GitName,
-    /// Keep the objects in the clusters; the command waits until all agents know this
+    /// Keep the objects in the clusters; the command waits until all agents have applied this option
     #[arg(long)]
     pub keep_resources: bool,
     /// Delete without a confirmation

@@ -23,7 +23,7 @@ use drover_gitops::targeting::yaml_text;
 use serde_json::{Value, json};
 
 use self::folder::LocalFiles;
-use crate::args::{BundleArgs, BundleCommand, FleetApply, FleetArgs, FleetCommand};
+use crate::args::{BundleArgs, BundleCommand, FleetApply, FleetArgs, FleetCommand, FolderArgs};
 use crate::client::Client;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -62,22 +62,38 @@ async fn run_apply(
     apply: &FleetApply,
     client: impl Fn() -> Result<Client, Failure>,
 ) -> Result<(), Failure> {
+    check_flags(apply)?;
+    let bundles = local_bundles(&apply.folder).await?;
+    if let Some(file) = &apply.output {
+        let bundles: Vec<Value> = bundles.iter().map(|bundle| json!(bundle)).collect();
+        return write(file, &documents(&bundles));
+    }
+    hub::apply(&client()?, &apply.folder.namespace, bundles).await
+}
+
+/// Rejects flags of Fleet that the command does not support.
+fn check_flags(args: &FleetApply) -> Result<(), Failure> {
+    match args.rejected.first() {
+        Some((flag, advice)) => Err(Failure::Usage(format!(
+            "drover does not support the flag {flag} of Fleet; {advice}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the Bundles of the folders below the current folder.
+async fn local_bundles(args: &FolderArgs) -> Result<Vec<Bundle>, Failure> {
     let root = std::env::current_dir().map_err(|source| Failure::Read {
         path: ".".to_owned(),
         source,
     })?;
     let program = charts::program();
-    let bundles = bundles(apply, &root, program.as_deref()).await?;
-    if let Some(file) = &apply.output {
-        let bundles: Vec<Value> = bundles.iter().map(|bundle| json!(bundle)).collect();
-        return write(file, &documents(&bundles));
-    }
-    hub::apply(&client()?, &apply.namespace, bundles).await
+    bundles(args, &root, program.as_deref()).await
 }
 
 /// Returns the Bundles of the folders below `root`. `program` is the program that fetches charts.
 async fn bundles(
-    args: &FleetApply,
+    args: &FolderArgs,
     root: &Path,
     program: Option<&Path>,
 ) -> Result<Vec<Bundle>, Failure> {
@@ -105,12 +121,7 @@ fn other(error: &dyn std::fmt::Display) -> Failure {
 }
 
 /// Reads the Bundles without the charts outside of their folders.
-fn drafts(args: &FleetApply, root: &Path) -> Result<Vec<BundleDraft>, Failure> {
-    if let Some((flag, advice)) = args.rejected.first() {
-        return Err(Failure::Usage(format!(
-            "drover does not support the flag {flag} of Fleet; {advice}"
-        )));
-    }
+fn drafts(args: &FolderArgs, root: &Path) -> Result<Vec<BundleDraft>, Failure> {
     let options = options(args, root)?;
     let placement = match &args.options.targets_file {
         Some(file) => placement(file)?,
@@ -141,7 +152,7 @@ fn drafts(args: &FleetApply, root: &Path) -> Result<Vec<BundleDraft>, Failure> {
 }
 
 /// Returns the flags as the options of a GitRepo.
-fn options(args: &FleetApply, root: &Path) -> Result<GitRepo, Failure> {
+fn options(args: &FolderArgs, root: &Path) -> Result<GitRepo, Failure> {
     let flags = &args.options;
     let mut repo = GitRepo::default();
     repo.metadata.name = Some(args.name.clone());

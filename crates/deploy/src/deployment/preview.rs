@@ -17,6 +17,8 @@ use drover_apply::{ApplyError, call};
 
 /// Maximum number of concurrent requests of a preview.
 const CONCURRENCY: usize = 8;
+/// Annotation in which `kubectl apply` stores the complete object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Part of the API server's message for an object that does not have the form of its schema.
 const SCHEMA_ERROR: &str = "failed to create typed patch object";
 /// Namespace of releases without a configured namespace, as for the agent.
@@ -115,7 +117,9 @@ impl Previewer {
         let place = Place::Cluster(cluster);
         let preview = self.render(place, input, release).await?;
         let owner = preview.target.owner(input.name);
-        let mut changes = writes(cluster, &preview, &owner).await?;
+        let helm = input.spec.options.helm.as_ref();
+        let adopts = release.is_some() || helm.is_some_and(|helm| helm.take_ownership);
+        let mut changes = writes(cluster, &preview, &owner, adopts).await?;
         let desired: BTreeSet<ObjectKey> = changes
             .iter()
             .map(|change| change.key.without_version())
@@ -158,6 +162,7 @@ async fn writes(
     cluster: &Cluster,
     preview: &Preview,
     owner: &Owner,
+    adopts: bool,
 ) -> Result<Vec<Change>, DeployError> {
     // The deployment does not change definitions of folders `crds/` that exist.
     let definitions = preview.definitions.iter().map(|object| (object, false));
@@ -168,10 +173,14 @@ async fn writes(
         async move {
             let key = desired.key();
             let live = live(cluster, &key).await?;
-            let effect = if live.is_some() && !can_change {
-                Effect::Unchanged
-            } else {
-                effect(cluster, desired, live).await?
+            let effect = match &live {
+                Some(_) if !can_change => Effect::Unchanged,
+                // The agent does not change objects of other owners.
+                Some(live) if !adopts && !owner.owns(live) => Effect::Rejected(
+                    "the object exists and belongs to another owner; set helm.takeOwnership to adopt it"
+                        .to_owned(),
+                ),
+                _ => effect(cluster, desired, live).await?,
             };
             Ok::<_, DeployError>(Change { key, effect })
         }
@@ -275,11 +284,18 @@ fn hide_secrets(change: &mut Change) {
             hide(before, Some(&new), "(hidden, current)");
             hide(after, Some(&old), "(hidden, changed)");
         }
-        Effect::Unchanged | Effect::Rejected(_) => {}
+        // The message can quote values.
+        Effect::Rejected(message) => "the API server rejects the Secret".clone_into(message),
+        Effect::Unchanged => {}
     }
 }
 
 fn hide(object: &mut Object, other: Option<&Object>, differing: &str) {
+    // kubectl stores all values in this annotation.
+    let annotations = object.0.pointer_mut("/metadata/annotations");
+    if let Some(applied) = annotations.and_then(|it| it.get_mut(LAST_APPLIED)) {
+        *applied = "(hidden)".into();
+    }
     for field in ["data", "stringData"] {
         let Some(values) = object.0.get_mut(field).and_then(Value::as_object_mut) else {
             continue;
@@ -335,5 +351,16 @@ mod tests {
         };
         hide_secrets(&mut created);
         assert!(!format!("{created:?}").contains("QQ=="));
+        let mut deleted = secret(&json!({ "a": "QQ==" }));
+        deleted.set_annotation(LAST_APPLIED, "{\"data\":{\"a\":\"QQ==\"}}");
+        for effect in [
+            Effect::Delete(deleted),
+            Effect::Rejected("got QQ==".to_owned()),
+        ] {
+            let key = secret(&json!({})).key();
+            let mut change = Change { key, effect };
+            hide_secrets(&mut change);
+            assert!(!format!("{change:?}").contains("QQ=="));
+        }
     }
 }

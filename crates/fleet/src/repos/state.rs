@@ -57,11 +57,11 @@ pub(super) struct RepoState {
     failures: u32,
     /// True if a webhook or a user requested a poll.
     is_requested: bool,
-    /// The request of a user that no poll has started to answer.
+    /// The request of a user that precedes no poll yet.
     request: Option<String>,
-    /// The request of a user that the current poll answers.
-    asking: Option<String>,
-    /// The answered request of a user that is not in the GitRepo yet.
+    /// The request of a user that precedes the current poll.
+    current_request: Option<String>,
+    /// The last answered request of a user.
     pub(super) answer: Option<String>,
     /// Time before which the git server permits no request.
     not_before: Option<Timestamp>,
@@ -70,7 +70,7 @@ pub(super) struct RepoState {
 impl RepoState {
     /// Answers the request of the current poll.
     fn end_request(&mut self) {
-        if let Some(answered) = self.asking.take() {
+        if let Some(answered) = self.current_request.take() {
             self.answer = Some(answered);
         }
     }
@@ -107,15 +107,6 @@ impl States {
         self.request(key)
     }
 
-    /// Removes an answer that is in the GitRepo.
-    pub(super) fn answer_written(&self, key: &Key, answer: &str) {
-        self.update(key, |state| {
-            if state.answer.as_deref() == Some(answer) {
-                state.answer = None;
-            }
-        });
-    }
-
     /// Stores the time before which the git server permits no request.
     pub(super) fn wait(&self, key: &Key, wait: Option<Duration>) {
         let time = wait.and_then(|wait| Timestamp::now().checked_add(wait).ok());
@@ -127,7 +118,9 @@ impl States {
         let mut states = self.0.lock();
         let state = states.entry(key.clone()).or_default();
         let is_first = state.polled.is_none();
-        state.asking = state.request.take().or_else(|| state.asking.take());
+        if let Some(request) = state.request.take() {
+            state.current_request = Some(request);
+        }
         if std::mem::take(&mut state.is_requested) || is_first {
             Duration::ZERO
         } else {
@@ -210,7 +203,7 @@ impl States {
         self.update(key, |state| {
             state.is_reading = false;
             state.failures = state.failures.saturating_add(1);
-            // A poll without a response of the git server answers no request.
+            // Without a response of the git server, the next poll answers the request.
             if failure.is_content {
                 state.end_request();
             }
@@ -258,8 +251,6 @@ mod tests {
         assert!(states.request_sync(&key, "3".to_owned()));
         states.failed(&key, failure(true));
         assert_eq!(answer().as_deref(), Some("2"));
-        states.answer_written(&key, "2");
-        assert_eq!(answer(), None);
         assert_eq!(states.max_age(&key, minute), Duration::ZERO);
         states.succeeded(&key);
         assert_eq!(answer().as_deref(), Some("3"));

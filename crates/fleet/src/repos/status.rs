@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use drover_api::fleet::{BundleDeployment, FleetCondition, GitRepo, GitRepoStatus};
-use drover_api::gitops::SYNC_ANSWER;
+use drover_api::gitops::SYNC_ANSWERED;
 use drover_gitops::policy::Refusal;
 use drover_gitops::states::{Aggregate, ready_condition, set_condition};
-use drover_hub::{HubError, call};
+use drover_hub::HubError;
 use drover_reconcile::{Action, Attempt, Reconciler};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::Patch;
 use kube::{Api, Client};
-use serde_json::json;
 use std::sync::Arc;
 
 use super::owner;
@@ -20,7 +18,7 @@ use super::state::{RepoState, States};
 use crate::mirror::Key;
 use crate::rollups::{write_deployments, write_error};
 use crate::world::World;
-use crate::writes::{now, parameters, write_status};
+use crate::writes::{now, write_status};
 
 /// Time after which the time of the last poll is written without another change.
 const POLL_TIME: Duration = Duration::from_mins(5);
@@ -34,7 +32,8 @@ pub(crate) struct RepoStatuses {
 }
 
 impl RepoStatuses {
-    fn status(&self, key: &Key, repo: &GitRepo, state: &RepoState) -> GitRepoStatus {
+    fn status(&self, key: &Key, repo: &GitRepo) -> GitRepoStatus {
+        let state = self.states.get(key);
         let mut status = repo.status.clone().unwrap_or_default();
         let deployments = self.deployments(key);
         let aggregate = write_deployments(&mut status.base, &deployments);
@@ -47,7 +46,7 @@ impl RepoStatuses {
         if let Some(generation) = state.generation {
             status.observed_generation = generation;
         }
-        status.last_polling_time = poll_time(status.last_polling_time.take(), state);
+        status.last_polling_time = poll_time(status.last_polling_time.take(), &state);
         status.update_generation = repo.spec.force_sync_generation;
         let job = match (&state.failure, state.is_reading) {
             (_, true) => "InProgress",
@@ -61,21 +60,8 @@ impl RepoStatuses {
         } else if state.is_reading {
             "GitUpdating".clone_into(&mut status.base.display.state);
         }
-        set_conditions(&mut status.base.conditions, state, &aggregate);
+        set_conditions(&mut status.base.conditions, &state, &aggregate);
         status
-    }
-
-    /// Writes the answered request of a user into the GitRepo, after the status with the result.
-    async fn answer(&self, repos: &Api<GitRepo>, key: &Key, answer: &str) -> Result<(), HubError> {
-        let patch = json!({ "metadata": { "annotations": { SYNC_ANSWER: answer } } });
-        let (params, patch) = (parameters(), Patch::Merge(patch));
-        let patched = repos.patch(&key.name, &params, &patch);
-        match call("write the answer to a request for a poll", patched).await {
-            Err(error) if !error.is_not_found() => return Err(error),
-            _ => {}
-        }
-        self.states.answer_written(key, answer);
-        Ok(())
     }
 
     fn deployments(&self, key: &Key) -> Vec<Arc<BundleDeployment>> {
@@ -118,6 +104,9 @@ fn set_conditions(conditions: &mut Vec<FleetCondition>, state: &RepoState, aggre
         ("True", "")
     };
     set_condition(conditions, "GitPolling", polling.0, "", polling.1, &now);
+    if let Some(answer) = &state.answer {
+        set_condition(conditions, SYNC_ANSWERED, "True", "", answer, &now);
+    }
     let reconciling = if state.is_reading { "True" } else { "False" };
     set_condition(conditions, "Reconciling", reconciling, "", "", &now);
     let is_stalled = failure.is_some_and(|failure| failure.is_content);
@@ -150,17 +139,13 @@ impl Reconciler for RepoStatuses {
         let Some(repo) = self.world.git_repos.get(key) else {
             return Ok(Action::await_change());
         };
-        let state = self.states.get(key);
-        let status = self.status(key, &repo, &state);
+        let status = self.status(key, &repo);
         let repos = Api::<GitRepo>::namespaced(self.client.clone(), &key.namespace);
         let operation = "write the status of a GitRepo";
         let before = repo.status.as_ref();
         let written = write_status(operation, &repos, &key.name, before, &status).await?;
         if let Some(written) = written {
             self.world.git_repos.observe(written);
-        }
-        if let Some(answer) = &state.answer {
-            self.answer(&repos, key, answer).await?;
         }
         Ok(Action::await_change())
     }

@@ -198,7 +198,7 @@ fn release_name_without_valid_characters_is_a_hash() {
 }
 
 #[test]
-fn helm_values_of_a_bundle_return_from_its_secret() {
+fn helm_values_in_a_secret_are_added_to_the_bundle() {
     let bundle: Bundle = serde_json::from_value(json!({
         "metadata": { "name": "shop" },
         "spec": {

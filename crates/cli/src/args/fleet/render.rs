@@ -4,54 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{BundleFlags, ChartFlags, FleetApply, RejectedFlags, ScanFlags};
-
-/// Local folders with bundles, as for `drover fleet apply`.
-#[derive(Debug, Args)]
-pub struct FolderArgs {
-    /// First part of the names of the Bundles
-    #[arg(value_name = "BUNDLE_NAME")]
-    pub name: String,
-    /// Folder below the current folder, with optional patterns; the command also finds the folders
-    /// with a fleet.yaml below it [default: the current folder]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<String>,
-    /// Namespace on the hub whose clusters the Bundles select
-    #[arg(
-        short,
-        long,
-        value_name = "NAME",
-        env = "NAMESPACE",
-        hide_env_values = true,
-        default_value = "fleet-default"
-    )]
-    pub namespace: String,
-    /// The options of the Bundles.
-    #[command(flatten)]
-    pub options: BundleFlags,
-    /// The scan for folders.
-    #[command(flatten)]
-    pub scan: ScanFlags,
-    /// The credentials for charts outside of the folders.
-    #[command(flatten)]
-    pub charts: ChartFlags,
-}
-
-impl FolderArgs {
-    /// Returns the arguments of `drover fleet apply` for the same Bundles.
-    pub fn as_apply(&self) -> FleetApply {
-        FleetApply {
-            name: self.name.clone(),
-            paths: self.paths.clone(),
-            namespace: self.namespace.clone(),
-            output: None,
-            options: self.options.clone(),
-            scan: self.scan.clone(),
-            charts: self.charts.clone(),
-            rejected: RejectedFlags::default(),
-        }
-    }
-}
+use super::FolderArgs;
 
 /// Arguments of `drover fleet deploy`.
 #[derive(Debug, Args)]

@@ -97,8 +97,12 @@ pub(super) async fn resume(client: &Client, args: &GitResume) -> Result<(), Fail
     progress::wait(client, &args.repo, &repo, &args.wait).await
 }
 
+/// Changes the pause of a GitRepo, and requests a poll, so that the conditions belong to the current commit.
 async fn set_paused(client: &Client, repo: &GitName, paused: bool) -> Result<GitRepo, CallError> {
-    let patch = json!({ "spec": { "paused": paused } });
+    let patch = json!({
+        "metadata": { "annotations": { SYNC_REQUEST: Timestamp::now().to_string() } },
+        "spec": { "paused": paused },
+    });
     repos(client, repo).patch(&repo.name, &patch).await
 }
 
@@ -111,10 +115,9 @@ async fn sync(client: &Client, args: &GitSync) -> Result<(), Failure> {
     });
     if args.force {
         let present: GitRepo = repos.get(name).await?;
+        // With concurrent commands, one new deployment is sufficient.
         let generation = present.spec.force_sync_generation.saturating_add(1);
         patch["spec"] = json!({ "forceSyncGeneration": generation });
-        // A change of another client at the same time is an error.
-        patch["metadata"]["resourceVersion"] = json!(present.metadata.resource_version);
     }
     let repo: GitRepo = repos.patch(name, &patch).await?;
     if repo.spec.paused {
@@ -142,9 +145,19 @@ async fn delete(client: &Client, args: &GitDelete) -> Result<(), Failure> {
         let question = format!("Delete the GitRepo {name:?}? {effect}");
         confirm(&question, "confirmation of the deletion", "use --yes")?;
     }
-    if args.keep_resources && !repo.spec.keep_resources {
-        let patch = json!({ "spec": { "keepResources": true } });
-        let _: GitRepo = repos.patch(name, &patch).await?;
+    if args.keep_resources {
+        if repo.spec.paused {
+            return Err(Failure::Other(format!(
+                "cannot keep the objects: the GitRepo {name:?} is paused, so the agents do not receive the \
+                 option; run: drover git resume {}",
+                command_line(&args.repo)
+            )));
+        }
+        if !repo.spec.keep_resources {
+            let patch = json!({ "spec": { "keepResources": true } });
+            let _: GitRepo = repos.patch(name, &patch).await?;
+        }
+        // A previous command can have ended before the agents applied the option.
         progress::wait_until_kept(client, &args.repo, args.timeout.0).await?;
     }
     let preconditions = json!({ "preconditions": { "uid": repo.metadata.uid } });

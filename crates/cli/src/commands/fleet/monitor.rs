@@ -17,7 +17,8 @@ use crate::client::{CallError, Client};
 use crate::failure::Failure;
 use crate::kubernetes::FleetObjects;
 use crate::output::encode_line;
-use crate::terminal::print;
+use crate::table::printable;
+use crate::terminal::{notice, print};
 
 /// Fleet's objects on the hub at one time.
 #[derive(Debug, Default)]
@@ -33,10 +34,17 @@ struct Snapshot {
 /// Prints snapshots as lines of JSON.
 pub(super) async fn run(client: &Client, args: &FleetMonitor) -> Result<(), Failure> {
     loop {
-        let snapshot = read(client, args.namespace.as_deref()).await?;
-        let now = Timestamp::now();
-        let value = snapshot.value(now, args.agent_staleness.0);
-        print(&encode_line(&value)?)?;
+        match read(client, args.namespace.as_deref()).await {
+            Ok(snapshot) => {
+                let value = snapshot.value(Timestamp::now(), args.agent_staleness.0);
+                print(&encode_line(&value)?)?;
+            }
+            // The next snapshot can succeed.
+            Err(error) if args.watch && error.is_transient() => {
+                notice(&printable(&error.to_string()));
+            }
+            Err(error) => return Err(error.into()),
+        }
         if !args.watch {
             return Ok(());
         }

@@ -28,7 +28,7 @@ mod linux {
     use crate::args::{BundleDiff, FleetDeploy, FleetDiff, FleetRender, FleetTest, RenderPlace};
     use crate::client::Client;
     use crate::failure::Failure;
-    use crate::table::{Table, printable};
+    use crate::table::{Table, one_line, printable, printable_layout};
     use crate::terminal::{notice, print};
 
     /// Runs `drover fleet deploy`.
@@ -70,13 +70,13 @@ mod linux {
             .map(|object| object.0.clone())
             .collect();
         let target = &preview.target;
-        format!(
-            "---\n# {}, release {}/{}\n{}",
-            printable(&deployment.title()).replace('\n', " "),
+        let title = format!(
+            "{}, release {}/{}",
+            deployment.title(),
             target.namespace,
-            target.release,
-            documents(&objects)
-        )
+            target.release
+        );
+        format!("---\n# {}\n{}", one_line(&title), documents(&objects))
     }
 
     /// Runs `drover fleet test`.
@@ -86,6 +86,7 @@ mod linux {
     ) -> Result<(), Failure> {
         let client = client_of(&args.place, client)?;
         let plan = Plan::read(&args.folder, client, &args.place.clusters).await?;
+        plan.check_clusters()?;
         let mut table = Table::new(&["BUNDLE", "CLUSTER", "RESULT", "MESSAGE"]);
         let mut failed = 0;
         for deployment in plan.deployments() {
@@ -145,9 +146,17 @@ mod linux {
     /// Prints the changes of all deployments. With `exit_code`, changes are an error with the exit code 8.
     async fn compare(plan: &Plan, exit_code: bool) -> Result<(), Failure> {
         plan.check_selection()?;
-        let mut counts = Counts::default();
+        let (mut counts, mut failed) = (Counts::default(), 0);
         for deployment in plan.deployments() {
-            let changes = plan.changes(&deployment).await?;
+            let changes = match plan.changes(&deployment).await {
+                Ok(changes) => changes,
+                // A problem of one cluster does not hide the changes in other clusters.
+                Err(error) => {
+                    failed += 1;
+                    notice(&printable(&error.text()));
+                    continue;
+                }
+            };
             let mut text = String::new();
             for change in &changes {
                 counts.add(&change.effect);
@@ -157,10 +166,16 @@ mod linux {
                 }
             }
             if !text.is_empty() {
-                print(&printable(&format!("# {}\n{text}", deployment.title())))?;
+                let text = format!("# {}\n{text}", deployment.title());
+                print(&printable_layout(&text))?;
             }
         }
         notice(&counts.text());
+        if failed > 0 {
+            return Err(Failure::Other(format!(
+                "cannot compare {failed} deployments; the reasons are above"
+            )));
+        }
         if counts.rejected > 0 {
             return Err(Failure::Other(format!(
                 "the clusters reject {} objects",
@@ -192,7 +207,6 @@ mod unsupported {
 
     macro_rules! commands {
         ($($name:ident: $args:ty),+) => {$(
-            #[expect(clippy::unused_async, reason = "the function for Linux waits for a process")]
             pub(in super::super) async fn $name(
                 _: &$args,
                 _: impl Fn() -> Result<Client, Failure>,

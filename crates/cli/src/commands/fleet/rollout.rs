@@ -26,10 +26,10 @@ pub(crate) async fn run(args: &RolloutArgs, environment: &Environment) -> Result
 }
 
 async fn show(client: &Client, args: &RolloutStatus) -> Result<(), Failure> {
-    let repo: GitRepo = repos(client, &args.repo).get(&args.repo.name).await?;
     if args.watch {
         return watch(client, args).await;
     }
+    let repo: GitRepo = repos(client, &args.repo).get(&args.repo.name).await?;
     let bundles = bundles_of(client, &args.repo).await?;
     print(&text(&repo, &bundles))?;
     let wait = GitWait {
@@ -55,11 +55,17 @@ async fn watch(client: &Client, args: &RolloutStatus) -> Result<(), Failure> {
             }
             shown.replace(text);
         }
-        let is_done = repo.state().word == "Ready" && bundles.iter().all(is_ready);
+        let observed = repo
+            .status
+            .as_ref()
+            .map(|status| status.observed_generation);
+        let is_done = observed == repo.metadata.generation
+            && repo.state().word == "Ready"
+            && bundles.iter().all(is_ready);
         Ok::<_, CallError>(if is_done {
             Progress::Done
         } else {
-            Progress::Pending(String::new())
+            Progress::Pending(repo.state().word)
         })
     };
     wait_for(args.timeout.0, poll).await?;

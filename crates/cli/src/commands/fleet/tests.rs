@@ -17,7 +17,7 @@ fn parsed(args: &[&str]) -> FleetApply {
         panic!("another command");
     };
     // The variables of the machine must not affect a test.
-    apply.options.commit = Some("c1".to_owned());
+    apply.folder.options.commit = Some("c1".to_owned());
     *apply
 }
 
@@ -40,7 +40,8 @@ fn read_with(root: &Path, args: &[&str], program: Option<&Path>) -> Result<Vec<B
         .enable_all()
         .build();
     let args = parsed(args);
-    let read = bundles(&args, root, program);
+    check_flags(&args).map_err(|error| error.text())?;
+    let read = bundles(&args.folder, root, program);
     runtime
         .unwrap()
         .block_on(read)

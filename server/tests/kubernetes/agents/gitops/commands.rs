@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use drover_api::fleet::GitRepo;
 use drover_api::gitops::FLEET_NAMESPACE;
+use drover_e2e::SharedControlPlane;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use super::super::rig::Running;
 use super::{REPOSITORY, Rig, create_repository, start_with_gitops, wait_for_data};
 use crate::git::{Client, SOON, api_token};
 use crate::place::TestHub;
@@ -133,6 +135,16 @@ impl Shop {
     }
 }
 
+/// Starts a server with the repository `shop`, and a cluster with an agent.
+async fn cluster_with_repository() -> (Rig, SharedControlPlane, Running) {
+    let hub = TestHub::embedded();
+    create_repository(&hub, REPOSITORY).await;
+    let (rig, cluster) = Rig::with_cluster_on(hub).await;
+    rig.join("shop", &cluster).await;
+    let agent = start_with_gitops(&cluster, "pod-0").await;
+    (rig, cluster, agent)
+}
+
 /// Returns the command line of a command for the folder `shop`.
 fn fleet(command: &'static str) -> [&'static str; 6] {
     [
@@ -174,11 +186,7 @@ fn colored(color: &str) -> String {
 
 #[tokio::test]
 async fn commands_add_sync_pause_and_delete_a_git_repo() {
-    let hub = TestHub::embedded();
-    create_repository(&hub, REPOSITORY).await;
-    let (rig, cluster) = Rig::with_cluster_on(hub).await;
-    rig.join("shop", &cluster).await;
-    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let (rig, cluster, _agent) = cluster_with_repository().await;
     let shop = Shop::add(&rig).await;
     wait_for_data(&cluster, Some(&[("cluster", "shop"), ("color", "red")])).await;
     let list = shop.done(&["git", "list"]).await;
@@ -223,11 +231,7 @@ async fn commands_add_sync_pause_and_delete_a_git_repo() {
 
 #[tokio::test]
 async fn deletion_with_keep_resources_leaves_the_objects_in_the_cluster() {
-    let hub = TestHub::embedded();
-    create_repository(&hub, REPOSITORY).await;
-    let (rig, cluster) = Rig::with_cluster_on(hub).await;
-    rig.join("shop", &cluster).await;
-    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let (rig, cluster, _agent) = cluster_with_repository().await;
     let shop = Shop::add(&rig).await;
     let delete = [
         "git",
@@ -255,11 +259,7 @@ async fn deletion_with_keep_resources_leaves_the_objects_in_the_cluster() {
 
 #[tokio::test]
 async fn commands_show_the_changes_and_the_drift_of_a_folder() {
-    let hub = TestHub::embedded();
-    create_repository(&hub, REPOSITORY).await;
-    let (rig, cluster) = Rig::with_cluster_on(hub).await;
-    rig.join("shop", &cluster).await;
-    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let (rig, cluster, _agent) = cluster_with_repository().await;
     let shop = Shop::add(&rig).await;
     let targets = "targets: [{clusterSelector: {}}]\ntargetRestrictions: [{clusterSelector: {}}]\n";
     std::fs::write(shop.clone.join("targets.yaml"), targets).unwrap();
@@ -340,11 +340,7 @@ async fn commands_show_the_changes_and_the_drift_of_a_folder() {
 
 #[tokio::test]
 async fn printed_target_is_deployed_without_the_agent() {
-    let hub = TestHub::embedded();
-    create_repository(&hub, REPOSITORY).await;
-    let (rig, cluster) = Rig::with_cluster_on(hub).await;
-    rig.join("shop", &cluster).await;
-    let _agent = start_with_gitops(&cluster, "pod-0").await;
+    let (rig, cluster, _agent) = cluster_with_repository().await;
     let token = api_token(&rig.server, &rig.admin).await;
     let drover = Drover::new(&rig, &token);
     let git = Client::new(&rig.server);

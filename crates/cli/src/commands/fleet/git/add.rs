@@ -34,6 +34,7 @@ pub(super) async fn run(client: &Client, args: &GitAdd) -> Result<(), Failure> {
     };
     let mut repo = repo(args)?;
     let credential = credential(&args.credential)?;
+    let has_credential = credential.is_some();
     if let Some((type_, data)) = credential {
         let secret = format!("{}-git", args.name);
         create_secret(client, &name, &secret, type_, data).await?;
@@ -41,14 +42,17 @@ pub(super) async fn run(client: &Client, args: &GitAdd) -> Result<(), Failure> {
     }
     let path = repos(client, &name);
     let created = client.post::<GitRepo>(&path.path_of(None), &repo).await;
-    let created = match created {
-        Ok(created) => created,
-        Err(error) => {
-            // The Secret of a GitRepo that does not exist must not stay.
-            delete_credential(client, &name, &repo).await?;
-            return Err(error.into());
-        }
-    };
+    // The Secret of a GitRepo that the hub rejected must not stay. Without a response, the GitRepo can exist.
+    if let Err(CallError::Refused(_)) = &created
+        && has_credential
+        && let Err(error) = delete_credential(client, &name, &repo).await
+    {
+        notice(&format!(
+            "Delete the Secret {:?}: {error}",
+            repo.spec.client_secret_name
+        ));
+    }
+    let created = created?;
     notice(&format!(
         "Created the GitRepo {:?}. For its state, run: drover git get {}",
         args.name,
@@ -99,17 +103,16 @@ fn repo(args: &GitAdd) -> Result<GitRepo, Failure> {
 
 /// Checks the address of a repository. The server checks the rest of the address.
 fn location(url: &str) -> Result<String, Failure> {
-    let credential = url
-        .split_once("://")
-        .filter(|(scheme, _)| *scheme != "ssh")
-        .is_some_and(|(_, rest)| {
-            let authority = rest.split('/').next().unwrap_or_default();
-            authority.contains('@')
-        });
+    let (scheme, rest) = url.split_once("://").unwrap_or(("ssh", url));
+    let authority = rest.split('/').next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    // SSH needs the name of a user in the address.
+    let is_ssh = scheme.eq_ignore_ascii_case("ssh");
+    let credential = user.is_some_and(|user| !is_ssh || user.contains(':'));
     if credential {
         return Err(Failure::Usage(
-            "the address contains a user name, which all readers of the GitRepo could see; use \
-             --username with --password-file"
+            "the address contains a user name or a password, which all readers of the GitRepo could see; \
+             use --username with --password-file, or --ssh-key-file"
                 .to_owned(),
         ));
     }
@@ -328,10 +331,16 @@ mod tests {
 
     #[test]
     fn address_with_a_password_is_rejected_without_the_password() {
-        let args = parsed(&["shop", "https://me:s3cret@git.example/x", "--all-clusters"]);
-        let error = repo(&args.unwrap()).unwrap_err().text();
-        assert!(error.contains("--password-file"), "{error}");
-        assert!(!error.contains("s3cret"), "{error}");
+        for url in [
+            "https://me:s3cret@git.example/x",
+            "HTTPS://s3cret@git.example/x",
+            "ssh://git:s3cret@git.example/x",
+            "git:s3cret@git.example:x",
+        ] {
+            let error = location(url).unwrap_err().text();
+            assert!(error.contains("--password-file"), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
         for url in [
             "ssh://git@git.example/x",
             "git@git.example:x",

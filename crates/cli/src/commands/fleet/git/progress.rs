@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use drover_api::fleet::labels::{BUNDLE_NAMESPACE, REPO_NAME};
 use drover_api::fleet::{Bundle, BundleDeployment, GitRepo, RepoState};
-use drover_api::gitops::{SYNC_ANSWER, SYNC_REQUEST};
+use drover_api::gitops::{SYNC_ANSWERED, SYNC_REQUEST};
+use jiff::Timestamp;
 
 use super::{bundles_of, repos};
 use crate::args::{GitName, GitWait};
@@ -15,7 +16,7 @@ use crate::kubernetes::FleetObjects;
 use crate::terminal::notice;
 use crate::wait::{Progress, wait_for};
 
-/// The result of a look at a GitRepo.
+/// The result of a poll.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     Ready,
@@ -75,7 +76,8 @@ fn outcome(repo: &GitRepo, written: &GitRepo, bundles: &[Bundle]) -> Outcome {
             Outcome::Failed(format!("cannot deploy the GitRepo {name:?}: {cause}"))
         }
         "Paused" => Outcome::Failed(format!(
-            "the GitRepo {name:?} is paused; to continue, run: drover git resume"
+            "the GitRepo {name:?} is paused; to continue, run: drover git resume {}",
+            drover_api::shell::word(name)
         )),
         "Ready" if !is_observed || !is_polled(repo, written) => {
             Outcome::Pending("Waiting for the poll of the repository".to_owned())
@@ -88,16 +90,16 @@ fn outcome(repo: &GitRepo, written: &GitRepo, bundles: &[Bundle]) -> Outcome {
     }
 }
 
-/// Reports whether the server has answered the requested poll.
+/// Reports whether the status is newer than the requested poll.
 fn is_polled(repo: &GitRepo, written: &GitRepo) -> bool {
-    let annotation = |repo: &GitRepo, key| {
-        let annotations = repo.metadata.annotations.as_ref();
-        annotations.and_then(|annotations| annotations.get(key).cloned())
+    let annotations = written.metadata.annotations.as_ref();
+    let Some(request) = annotations.and_then(|annotations| annotations.get(SYNC_REQUEST)) else {
+        return true;
     };
-    let request = annotation(written, SYNC_REQUEST);
-    let is_current = annotation(repo, SYNC_REQUEST) == request;
-    // Another user can have requested a later poll.
-    request.is_none() || !is_current || annotation(repo, SYNC_ANSWER) == request
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    let answer = repo.condition(SYNC_ANSWERED).map(|answer| &answer.message);
+    // The answer to a later request of another user is sufficient.
+    answer.is_some_and(|answer| answer == request || time(answer) >= time(request))
 }
 
 /// Reports whether the status of a Bundle describes its current files, and all its clusters are ready.
@@ -111,8 +113,8 @@ pub(in super::super) fn is_ready(bundle: &Bundle) -> bool {
     })
 }
 
-/// Waits until the agents have deployed the option `keepResources` of a GitRepo. An agent that has not would
-/// delete the objects.
+/// Waits until the agents have applied the option `keepResources` of a GitRepo. An agent without this option
+/// deletes the objects.
 pub(super) async fn wait_until_kept(
     client: &Client,
     name: &GitName,
@@ -161,9 +163,10 @@ mod tests {
 
     use super::*;
 
-    fn repo(request: Option<&str>, answer: &str, conditions: &Value) -> GitRepo {
-        let annotations =
-            request.map(|request| json!({ SYNC_REQUEST: request, SYNC_ANSWER: answer }));
+    fn repo(request: Option<&str>, answer: &str, conditions: &[Value]) -> GitRepo {
+        let annotations = request.map(|request| json!({ SYNC_REQUEST: request }));
+        let answer = json!({ "type": SYNC_ANSWERED, "status": "True", "message": answer });
+        let conditions = [&[answer], conditions].concat();
         from_value(json!({
             "metadata": { "name": "shop", "generation": 3, "annotations": annotations },
             "spec": {},
@@ -174,29 +177,56 @@ mod tests {
 
     #[test]
     fn wait_ends_only_with_the_result_of_the_requested_poll() {
-        let ready = json!([{ "type": "Ready", "status": "True" }]);
+        let ready = [json!({ "type": "Ready", "status": "True" })];
         let stalled =
-            json!([{ "type": "Stalled", "status": "True", "message": "fleet.yaml is wrong" }]);
-        let refused = json!([{ "type": "Accepted", "status": "False", "message": "no" }]);
-        let of = |request, answer, conditions: &Value| {
+            [json!({ "type": "Stalled", "status": "True", "message": "fleet.yaml is wrong" })];
+        let refused = [json!({ "type": "Accepted", "status": "False", "message": "no" })];
+        let of = |request, answer, conditions: &[Value]| {
             let repo = repo(request, answer, conditions);
             outcome(&repo, &repo, &[])
         };
+        let times = [
+            "2026-11-30T12:00:00Z",
+            "2026-11-30T12:00:00.5Z",
+            "2026-11-30T12:00:01Z",
+        ];
+        let [before, request, after] = times;
         assert_eq!(of(None, "", &ready), Outcome::Ready);
-        assert_eq!(of(Some("2"), "2", &ready), Outcome::Ready);
-        assert!(matches!(of(Some("2"), "1", &ready), Outcome::Pending(_)));
-        assert!(matches!(of(Some("2"), "1", &stalled), Outcome::Pending(_)));
+        assert_eq!(of(Some(request), request, &ready), Outcome::Ready);
+        assert_eq!(of(Some(request), after, &ready), Outcome::Ready);
+        for answer in ["", before] {
+            assert!(matches!(
+                of(Some(request), answer, &ready),
+                Outcome::Pending(_)
+            ));
+            assert!(matches!(
+                of(Some(request), answer, &stalled),
+                Outcome::Pending(_)
+            ));
+        }
         assert!(matches!(of(None, "", &stalled), Outcome::Failed(_)));
-        assert!(matches!(of(Some("2"), "1", &refused), Outcome::Failed(_)));
+        assert!(matches!(
+            of(Some(request), before, &refused),
+            Outcome::Failed(_)
+        ));
         let mut changed = repo(None, "", &ready);
         changed.metadata.generation = Some(4);
         let repo = repo(None, "", &ready);
         assert!(matches!(outcome(&repo, &changed, &[]), Outcome::Pending(_)));
+        // Another user has requested a later poll.
+        let mut later = self::repo(Some(after), before, &ready);
+        let requested = self::repo(Some(request), before, &ready);
+        assert!(matches!(
+            outcome(&later, &requested, &[]),
+            Outcome::Pending(_)
+        ));
+        later = self::repo(Some(after), after, &ready);
+        assert_eq!(outcome(&later, &requested, &[]), Outcome::Ready);
     }
 
     #[test]
     fn wait_continues_while_a_bundle_has_the_status_of_its_previous_files() {
-        let repo = repo(None, "", &json!([{ "type": "Ready", "status": "True" }]));
+        let repo = repo(None, "", &[json!({ "type": "Ready", "status": "True" })]);
         for (observed, status, is_ready) in
             [(2, "True", true), (1, "True", false), (2, "False", false)]
         {

@@ -123,6 +123,11 @@ fn parse(data: &[u8]) -> Result<File, String> {
     if deployment.spec.helm_chart_options.is_some() {
         return Err("the agent pulls the chart of a HelmOp, so the file has no Content".to_owned());
     }
+    if !deployment.spec.values_hash.is_empty() {
+        return Err(
+            "spec.valuesHash is set, and the Helm values are in a Secret on the hub".to_owned(),
+        );
+    }
     let id = deployment.spec.deployment_id.split(':').next();
     let id = id.unwrap_or_default();
     let manifest = contents::files(id, &contents::by_name(all))

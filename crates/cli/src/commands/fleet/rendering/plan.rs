@@ -1,6 +1,6 @@
 //! The Bundles of local folders, and the clusters that they select.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drover_api::fleet::labels::COMMIT;
@@ -13,7 +13,7 @@ use drover_gitops::ids::Manifest;
 use drover_gitops::targeting::{ClusterFacts, deployment_namespace};
 
 use super::super::target::{Selected, select};
-use super::super::{bundles, charts};
+use super::super::{charts, local_bundles};
 use crate::args::FolderArgs;
 use crate::client::{CallError, Client};
 use crate::failure::Failure;
@@ -97,12 +97,7 @@ impl Plan {
         client: Option<Client>,
         only: &[String],
     ) -> Result<Self, Failure> {
-        let root = std::env::current_dir().map_err(|source| Failure::Read {
-            path: ".".to_owned(),
-            source,
-        })?;
-        let program = charts::program();
-        let read = bundles(&args.as_apply(), &root, program.as_deref()).await?;
+        let read = local_bundles(args).await?;
         let of_namespace = |mut bundle: Bundle| {
             bundle.metadata.namespace = Some(args.namespace.clone());
             bundle
@@ -189,19 +184,30 @@ impl Plan {
         bundles.map(|(bundle, _)| bundle.metadata.name.as_deref().unwrap_or_default())
     }
 
-    /// Returns an error if there is no deployment.
+    /// Returns an error if there is no deployment, or if no Bundle selects a cluster of the command line.
     pub(super) fn check_selection(&self) -> Result<(), Failure> {
+        self.check_clusters()?;
         if !self.deployments().is_empty() {
             return Ok(());
         }
-        let clusters = match &self.only[..] {
-            [] => "no cluster".to_owned(),
-            names => format!("none of the clusters {}", names.join(", ")),
-        };
-        Err(Failure::Absent(format!(
-            "the bundles select {clusters}; set the targets with --targets-file, or use --offline to render \
-             without a cluster"
-        )))
+        Err(Failure::Absent(
+            "the bundles select no cluster; add targets to the fleet.yaml, the GitRepo or the targets file"
+                .to_owned(),
+        ))
+    }
+
+    /// Returns an error if no Bundle selects a cluster of the command line.
+    pub(super) fn check_clusters(&self) -> Result<(), Failure> {
+        let selected = self.bundles.iter().flat_map(|(_, selected)| selected);
+        let names: BTreeSet<&str> = selected.map(cluster_name).collect();
+        let unknown = self.only.iter().filter(|name| !names.contains(&***name));
+        match &unknown.map(String::as_str).collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            unknown => Err(Failure::Absent(format!(
+                "no bundle selects the clusters {}; remove --cluster, or add targets",
+                unknown.join(", ")
+            ))),
+        }
     }
 
     /// Renders a deployment. `kube_version` applies without a cluster.
