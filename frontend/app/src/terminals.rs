@@ -7,7 +7,7 @@ mod shell_pod;
 use std::time::Duration;
 
 use drover_api::rest::{List, TerminalCreate, TerminalView};
-use drover_ui_core::problem::{Problem, ProblemKind};
+use drover_ui_core::problem::Problem;
 use drover_ui_core::terminal::kubectl_shell::{self, KubectlShell};
 use drover_ui_core::terminal::node_shell::NodeShell;
 use drover_ui_core::terminal::stored::{self, ShellPod, StoredTerminal};
@@ -27,11 +27,6 @@ use shell_pod::OpeningPod;
 const PATH: &str = "/v1/terminals";
 /// The key in the storage of the browser tab, for the terminals.
 const STORED: &str = "drover-terminals";
-/// The time after which the server ends the terminals of a page that is gone.
-const TERMINALS_END: Duration = Duration::from_mins(2);
-/// The first and the longest time between two requests for the terminals after errors.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const MAX_RETRY: Duration = Duration::from_secs(15);
 /// The time that a sign-out waits for the deletion of pods and tokens.
 const SIGN_OUT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -70,8 +65,6 @@ pub(crate) struct Terminals {
     minimized: RwSignal<bool>,
     /// The pods without a terminal: pods that start, and pods that are not deleted yet.
     pods: RwSignal<Vec<ShellPod>>,
-    /// The terminals before a reload of the page, until the server has reported the open terminals.
-    restored: RwSignal<Vec<StoredTerminal>>,
 }
 
 impl Terminals {
@@ -84,7 +77,6 @@ impl Terminals {
             active: RwSignal::new(None),
             minimized: RwSignal::new(false),
             pods: RwSignal::new(Vec::new()),
-            restored: RwSignal::new(Vec::new()),
         };
         provide_context(terminals);
         let end = move |()| Box::pin(terminals.end_kubectl_shells()) as Closing;
@@ -102,11 +94,16 @@ impl Terminals {
     fn restore(self) {
         let known = stored_terminals();
         if !known.is_empty() {
-            self.restored.set(known);
             spawn_local(async move {
-                let open = self.open_terminals().await.unwrap_or_default();
-                let known = self.restored.try_update(std::mem::take);
-                self.show(known.unwrap_or_default(), &open);
+                match self.session.get::<List<TerminalView>>(PATH).await {
+                    Ok(list) => self.show(known, &list.items),
+                    // The terminals end after two minutes.
+                    Err(_) => {
+                        for pod in known.into_iter().filter_map(|terminal| terminal.pod) {
+                            self.delete_pod(pod);
+                        }
+                    }
+                }
             });
         }
         Effect::new(move |was: Option<()>| {
@@ -119,32 +116,12 @@ impl Terminals {
             });
             let pods = self.pods.get().into_iter();
             let pods = pods.map(StoredTerminal::without_terminal);
-            let restored = self.restored.get().into_iter();
-            let terminals: Vec<_> = terminals.into_iter().chain(pods).chain(restored).collect();
+            let terminals: Vec<_> = terminals.into_iter().chain(pods).collect();
             // The first run precedes the restored terminals.
             if was.is_some() {
                 store(&terminals);
             }
         });
-    }
-
-    /// Returns the terminals on the server. Returns `None` after errors for two minutes, after which the
-    /// server has ended the terminals.
-    async fn open_terminals(self) -> Option<Vec<TerminalView>> {
-        let (mut pause, mut waited) = (FIRST_RETRY, Duration::ZERO);
-        loop {
-            match self.session.get::<List<TerminalView>>(PATH).await {
-                Ok(list) => return Some(list.items),
-                Err(problem)
-                    if problem.kind != ProblemKind::SignedOut && waited < TERMINALS_END =>
-                {
-                    sleep(pause).await;
-                    waited += pause;
-                    pause = (2 * pause).min(MAX_RETRY);
-                }
-                Err(_) => return None,
-            }
-        }
     }
 
     /// Shows the known terminals that are open. Deletes the pods of the other known terminals.
@@ -294,10 +271,7 @@ impl Terminals {
             let pods = tabs.iter().filter_map(|tab| tab.pod.clone());
             pods.collect::<Vec<_>>()
         });
-        let restored = self.restored.get_untracked().into_iter();
-        let restored = restored.filter_map(|terminal| terminal.pod);
         let pods = opened.into_iter().chain(self.pods.get_untracked());
-        let pods = pods.chain(restored);
         let pods: Vec<_> = pods.filter(|pod| pod.token.is_some()).collect();
         let end = async {
             // The tokens precede the pods, because a cluster can be slow.
