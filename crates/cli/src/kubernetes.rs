@@ -3,7 +3,7 @@
 mod api;
 mod clusters;
 mod discovery;
-mod fleet_objects;
+mod hub_objects;
 mod label_selector;
 mod lines;
 mod objects;
@@ -15,7 +15,7 @@ mod watch;
 pub(crate) use api::{ClusterApi, JSON};
 pub(crate) use clusters::{CONCURRENCY, ClusterFailures, in_order, selected_clusters};
 pub(crate) use discovery::{Discovery, Resource};
-pub(crate) use fleet_objects::FleetObjects;
+pub(crate) use hub_objects::HubObjects;
 pub(crate) use label_selector::LabelSelector;
 pub(crate) use lines::{Line, Lines};
 pub(crate) use objects::{ObjectNames, Query, list_pages};

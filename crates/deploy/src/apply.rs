@@ -215,13 +215,31 @@ pub(crate) async fn server_side_apply(
     cluster: &Cluster,
     object: &Object,
 ) -> Result<Object, ClusterError> {
+    let operation = format!("apply {}", object.key());
+    patch(cluster, object, parameters(), operation).await
+}
+
+/// Returns the object that the API server would store.
+pub(crate) async fn dry_run(cluster: &Cluster, object: &Object) -> Result<Object, ClusterError> {
+    let operation = format!("apply {} as a dry run", object.key());
+    patch(cluster, object, parameters().dry_run(), operation).await
+}
+
+fn parameters() -> PatchParams {
+    PatchParams::apply(FIELD_MANAGER).force()
+}
+
+async fn patch(
+    cluster: &Cluster,
+    object: &Object,
+    params: PatchParams,
+    operation: String,
+) -> Result<Object, ClusterError> {
     let key = object.key();
     let kind = cluster.kind(&key.api_version, &key.kind).await?;
     let api = cluster.api(&kind, &key.namespace);
-    let params = PatchParams::apply(FIELD_MANAGER).force();
     let patch = Patch::Apply(object);
-    let patched = api.patch(&key.name, &params, &patch);
-    let stored = call(format!("apply {key}"), patched).await?;
+    let stored = call(operation, api.patch(&key.name, &params, &patch)).await?;
     Ok(from_dynamic(stored, &key.api_version, &key.kind))
 }
 

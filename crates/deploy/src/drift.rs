@@ -13,7 +13,10 @@ use crate::object::{Object, group};
 ///
 /// Only the fields of the desired object count. Fields that other programs add do not.
 pub fn difference(desired: &Object, live: &Object, rules: &Rules<'_>) -> Option<Value> {
-    let (mut desired, mut live) = (desired.clone(), live.clone());
+    let (mut desired, mut live) = (
+        desired.clone().without_server_fields(),
+        live.clone().without_server_fields(),
+    );
     for object in [&mut desired, &mut live] {
         normalize(object);
         rules.normalize(object);
@@ -26,7 +29,7 @@ pub fn difference(desired: &Object, live: &Object, rules: &Rules<'_>) -> Option<
     compare::difference(&desired.0, &live.0)
 }
 
-/// Removes fields that the API server or a controller writes.
+/// Removes fields that depend on the cluster or that controllers write.
 fn normalize(object: &mut Object) {
     let (api_group, kind) = (
         group(object.api_version()).to_owned(),
@@ -35,22 +38,11 @@ fn normalize(object: &mut Object) {
     let Some(fields) = object.0.as_object_mut() else {
         return;
     };
-    fields.remove("status");
     // The version may differ, because the cluster converts objects.
     fields.remove("apiVersion");
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in [
-            "creationTimestamp",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-            "selfLink",
-            "uid",
-            // The release sets the namespace of objects without one.
-            "namespace",
-        ] {
-            metadata.remove(field);
-        }
+        // The release sets the namespace of objects without one.
+        metadata.remove("namespace");
     }
     match (api_group.as_str(), kind.as_str()) {
         ("", "Secret") => merge_string_data(object),

@@ -126,6 +126,27 @@ impl Object {
         self.0.get("metadata")?.get("labels")?.get(name)?.as_str()
     }
 
+    /// Returns the object without the fields that the API server or a controller writes.
+    #[must_use]
+    pub fn without_server_fields(mut self) -> Self {
+        if let Some(fields) = self.0.as_object_mut() {
+            fields.remove("status");
+        }
+        if let Some(metadata) = self.0.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in [
+                "creationTimestamp",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+                "selfLink",
+                "uid",
+            ] {
+                metadata.remove(field);
+            }
+        }
+        self
+    }
+
     /// Sets the namespace.
     pub fn set_namespace(&mut self, namespace: &str) {
         if let Some(metadata) = self.child("metadata") {

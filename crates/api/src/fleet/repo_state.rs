@@ -1,6 +1,6 @@
 //! The state of a GitRepo in one word, for lists.
 
-use super::{FleetCondition, GitRepo};
+use super::{FleetCondition, GitRepo, condition};
 
 /// The state of a GitRepo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,7 @@ pub struct RepoState {
 impl GitRepo {
     /// Returns the condition of a type.
     pub fn condition(&self, type_: &str) -> Option<&FleetCondition> {
-        let status = self.status.as_ref()?;
-        let mut conditions = status.base.conditions.iter();
-        conditions.find(|condition| condition.type_ == type_)
+        condition(&self.status.as_ref()?.base.conditions, type_)
     }
 
     /// Returns the most important state.

@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 use super::wire::go_struct;
 
+/// Returns the condition of a type.
+pub fn condition<'a>(conditions: &'a [FleetCondition], type_: &str) -> Option<&'a FleetCondition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
 go_struct! {
     /// A condition. The times are texts in RFC 3339.
     pub struct FleetCondition {

@@ -235,10 +235,7 @@ fn driven(paths: &[String], separator: &str) -> Result<Vec<BundlePath>, Failure>
 
 fn placement(file: &Path) -> Result<Placement, Failure> {
     let path = file.display().to_string();
-    let data = folder::read_file(file, MAX_TARGETS_BYTES).map_err(|source| Failure::Read {
-        path: path.clone(),
-        source,
-    })?;
+    let data = folder::read_argument(file, MAX_TARGETS_BYTES)?;
     Placement::parse(&data)
         .map_err(|error| Failure::Other(format!("cannot read the targets file {path}: {error}")))
 }

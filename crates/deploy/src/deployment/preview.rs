@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use drover_apply::ApplyError;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 
 use super::prepare::{Place, Prepared, Preparer, Revision};
 use super::{DeployError, Input, Target};
-use crate::apply::{FIELD_MANAGER, Owner};
-use crate::cluster::{Cluster, ClusterError, from_dynamic};
+use crate::apply::{Owner, dry_run};
+use crate::cluster::{Cluster, ClusterError};
 use crate::object::{DEPLOYMENT_LABEL, Object, ObjectKey};
 use crate::renderer::Renderer;
-use drover_apply::{ApplyError, call};
 
 /// Maximum number of concurrent requests of a preview.
 const CONCURRENCY: usize = 8;
@@ -134,7 +133,7 @@ impl Previewer {
             {
                 changes.push(Change {
                     key: key.clone(),
-                    effect: Effect::Delete(without_server_fields(live)),
+                    effect: Effect::Delete(live.without_server_fields()),
                 });
             }
         }
@@ -206,8 +205,8 @@ async fn effect(
             return rejection(&error).map(Effect::Rejected).ok_or(error);
         }
     };
-    let after = without_server_fields(after);
-    Ok(match live.map(without_server_fields) {
+    let after = after.without_server_fields();
+    Ok(match live.map(Object::without_server_fields) {
         None => Effect::Create(after),
         Some(before) if before == after => Effect::Unchanged,
         Some(before) => Effect::Update { before, after },
@@ -230,45 +229,12 @@ fn rejection(error: &ClusterError) -> Option<String> {
     (is_of_object || is_schema).then(|| source.to_string())
 }
 
-/// Returns the object that the API server would store.
-async fn dry_run(cluster: &Cluster, object: &Object) -> Result<Object, ClusterError> {
-    let key = object.key();
-    let kind = cluster.kind(&key.api_version, &key.kind).await?;
-    let api = cluster.api(&kind, &key.namespace);
-    let params = PatchParams::apply(FIELD_MANAGER).force().dry_run();
-    let patch = Patch::Apply(object);
-    let patched = api.patch(&key.name, &params, &patch);
-    let stored = call(format!("apply {key} as a dry run"), patched).await?;
-    Ok(from_dynamic(stored, &key.api_version, &key.kind))
-}
-
 /// Returns an object of the cluster, if it and its kind exist.
 async fn live(cluster: &Cluster, key: &ObjectKey) -> Result<Option<Object>, ClusterError> {
     match cluster.get(key).await {
         Err(ClusterError::UnknownKind { .. }) => Ok(None),
         found => found,
     }
-}
-
-/// Removes the fields that the API server or a controller writes.
-fn without_server_fields(mut object: Object) -> Object {
-    if let Some(fields) = object.0.as_object_mut() {
-        fields.remove("status");
-    }
-    let metadata = object.0.get_mut("metadata").and_then(Value::as_object_mut);
-    if let Some(metadata) = metadata {
-        for field in [
-            "creationTimestamp",
-            "generation",
-            "managedFields",
-            "resourceVersion",
-            "selfLink",
-            "uid",
-        ] {
-            metadata.remove(field);
-        }
-    }
-    object
 }
 
 /// Hides the values of a Secret. Only the names of changed values stay visible.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::args::{FleetBundleDiff, Format};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 use crate::output::encode;
 use crate::table::printable;
 use crate::terminal::{notice, print};
@@ -36,7 +36,7 @@ struct Diff {
 
 /// Prints the differing and unready objects of BundleDeployments.
 pub(super) async fn run(client: &Client, args: &FleetBundleDiff) -> Result<(), Failure> {
-    let deployments = FleetObjects::new(client, "bundledeployments", args.namespace.as_deref());
+    let deployments = HubObjects::fleet(client, "bundledeployments", args.namespace.as_deref());
     let found: Vec<BundleDeployment> = if let Some(name) = &args.bundle_deployment {
         vec![deployments.get(name).await?]
     } else {
@@ -62,7 +62,7 @@ pub(super) async fn run(client: &Client, args: &FleetBundleDiff) -> Result<(), F
         && args.fleet_yaml
     {
         let namespace = Some(&*diff.bundle_namespace);
-        let bundles = FleetObjects::new(client, "bundles", namespace);
+        let bundles = HubObjects::fleet(client, "bundles", namespace);
         let bundle: Bundle = bundles.get(&diff.bundle_name).await?;
         return Ok(print(&fleet_yaml(&bundle, &diff.modified_resources)?)?);
     }

@@ -231,6 +231,11 @@ fn named_files(file: &str, data: &[u8]) -> Vec<String> {
     named
 }
 
+/// Reads a file that the command line names, with at most `limit` bytes.
+pub(super) fn read_argument(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
+    read_file(path, limit).map_err(|source| unreadable(path, source))
+}
+
 /// Reads a file with at most `limit` bytes. The error of a longer file has the kind `FileTooLarge`.
 pub(super) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut data = Vec::new();

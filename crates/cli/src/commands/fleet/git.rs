@@ -8,15 +8,14 @@ use drover_api::fleet::labels::REPO_NAME;
 use drover_api::fleet::{Bundle, GitRepo};
 use drover_api::gitops::SYNC_REQUEST;
 use jiff::Timestamp;
-use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::pages::RepoPage;
 use crate::args::{GitArgs, GitCommand, GitDelete, GitList, GitName, GitResume, GitSync};
 use crate::client::{CallError, Client};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 use crate::output::{list, one};
 use crate::terminal::{confirm, notice, print};
 
@@ -44,13 +43,13 @@ pub(crate) async fn run(args: &GitArgs, environment: &Environment) -> Result<(),
     }
 }
 
-pub(super) fn repos(client: &Client, repo: &GitName) -> FleetObjects {
-    FleetObjects::new(client, REPOS, Some(&repo.namespace.namespace))
+pub(super) fn repos(client: &Client, repo: &GitName) -> HubObjects {
+    HubObjects::fleet(client, REPOS, Some(&repo.namespace.namespace))
 }
 
 /// Returns the Bundles of a GitRepo, in the order of their names.
 pub(super) async fn bundles_of(client: &Client, repo: &GitName) -> Result<Vec<Bundle>, CallError> {
-    let bundles = FleetObjects::new(client, BUNDLES, Some(&repo.namespace.namespace));
+    let bundles = HubObjects::fleet(client, BUNDLES, Some(&repo.namespace.namespace));
     let mut found: Vec<Bundle> = bundles
         .list(Some(format!("{REPO_NAME}={}", repo.name)))
         .await?;
@@ -69,7 +68,7 @@ fn command_line(repo: &GitName) -> String {
 
 async fn print_list(client: &Client, args: &GitList) -> Result<(), Failure> {
     let namespace = (!args.all_namespaces).then_some(&*args.namespace.namespace);
-    let mut found: Vec<GitRepo> = FleetObjects::new(client, REPOS, namespace)
+    let mut found: Vec<GitRepo> = HubObjects::fleet(client, REPOS, namespace)
         .list(None)
         .await?;
     let key = |repo: &GitRepo| (repo.metadata.namespace.clone(), repo.metadata.name.clone());
@@ -99,20 +98,21 @@ pub(super) async fn resume(client: &Client, args: &GitResume) -> Result<(), Fail
 
 /// Changes the pause of a GitRepo, and requests a poll, so that the conditions belong to the current commit.
 async fn set_paused(client: &Client, repo: &GitName, paused: bool) -> Result<GitRepo, CallError> {
-    let patch = json!({
-        "metadata": { "annotations": { SYNC_REQUEST: Timestamp::now().to_string() } },
-        "spec": { "paused": paused },
-    });
+    let mut patch = sync_request();
+    patch["spec"] = json!({ "paused": paused });
     repos(client, repo).patch(&repo.name, &patch).await
+}
+
+/// Returns the patch that requests a poll.
+fn sync_request() -> Value {
+    json!({ "metadata": { "annotations": { SYNC_REQUEST: Timestamp::now().to_string() } } })
 }
 
 /// Requests a poll, and with `--force` a new deployment of all bundles.
 async fn sync(client: &Client, args: &GitSync) -> Result<(), Failure> {
     let repos = repos(client, &args.repo);
     let name = &args.repo.name;
-    let mut patch = json!({
-        "metadata": { "annotations": { SYNC_REQUEST: Timestamp::now().to_string() } },
-    });
+    let mut patch = sync_request();
     if args.force {
         let present: GitRepo = repos.get(name).await?;
         // With concurrent commands, one new deployment is sufficient.
@@ -160,11 +160,7 @@ async fn delete(client: &Client, args: &GitDelete) -> Result<(), Failure> {
         // A previous command can have ended before the agents applied the option.
         progress::wait_until_kept(client, &args.repo, args.timeout.0).await?;
     }
-    let preconditions = json!({ "preconditions": { "uid": repo.metadata.uid } });
-    let path = repos.path_of(Some(name));
-    client
-        .command(Method::DELETE, &path, Some(&preconditions))
-        .await?;
+    repos.delete(name, &json!(repo.metadata.uid)).await?;
     add::delete_credential(client, &args.repo, &repo).await?;
     notice(&format!("Deleted the GitRepo {name:?}."));
     if args.wait {

@@ -8,23 +8,17 @@ use drover_gitops::ids::{
     Separated, bundle_values, clear_bundle_values, content_objects, separate_files,
 };
 use k8s_openapi::ByteString;
-use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::client::{CallError, Client};
 use crate::failure::Failure;
+use crate::kubernetes::HubObjects;
 use crate::table::printable;
 use crate::terminal::notice;
 
 /// Number of attempts to update an object that changes at the same time.
 const ATTEMPTS: usize = 5;
-
-/// The objects of one kind in a namespace of the hub.
-struct Objects<'a> {
-    client: &'a Client,
-    path: Vec<&'a str>,
-}
 
 /// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +34,9 @@ pub(super) async fn apply(
     namespace: &str,
     bundles: Vec<Bundle>,
 ) -> Result<(), Failure> {
-    let hub = ["k8s", "clusters", "local"];
-    let kind = |prefix: &[&'static str], plural: &'static str| Objects {
-        client,
-        path: [&hub[..], prefix, &["namespaces", namespace, plural]].concat(),
-    };
-    let stored = kind(&["apis", GROUP, VERSION], "bundles");
-    let contents = Objects {
-        client,
-        path: [&hub[..], &["apis", GROUP, VERSION, "contents"]].concat(),
-    };
-    let secrets = kind(&["api", "v1"], "secrets");
+    let stored = HubObjects::fleet(client, "bundles", Some(namespace));
+    let contents = HubObjects::fleet(client, "contents", None);
+    let secrets = HubObjects::secrets(client, namespace);
     for bundle in bundles {
         let name = bundle.metadata.name.clone().unwrap_or_default();
         let written = Box::pin(apply_one(&stored, &secrets, &contents, bundle, &name)).await?;
@@ -69,13 +55,13 @@ pub(super) async fn apply(
 }
 
 async fn apply_one(
-    bundles: &Objects<'_>,
-    secrets: &Objects<'_>,
-    contents: &Objects<'_>,
+    bundles: &HubObjects,
+    secrets: &HubObjects,
+    contents: &HubObjects,
     mut bundle: Bundle,
     name: &str,
 ) -> Result<Written, Failure> {
-    let present = bundles.get(name).await?;
+    let present = bundles.find(name).await?;
     if let Some(present) = &present {
         check(present, name)?;
     }
@@ -98,25 +84,25 @@ async fn apply_one(
     // The server reads the values when it sees their hash in the Bundle, so the Secret is first.
     if !values.data.is_empty() {
         let secret = secret(name, &values.data, &labels, uid.as_deref());
-        secrets.write(name, &secret, check_values).await?;
+        write(secrets, name, &secret, check_values).await?;
     }
     let object = encoded(&bundle)?;
-    let (written, stored) = bundles.write(name, &object, check).await?;
+    let (written, stored) = write(bundles, name, &object, check).await?;
     // The server can have deleted unused files before it saw the Bundle.
     create_all(contents, &files).await?;
     if values.data.is_empty() {
-        secrets.delete_values(name).await?;
+        delete_values(secrets, name).await?;
     } else if uid.is_none() {
         let secret = secret(name, &values.data, &labels, self::uid(&stored).as_deref());
-        secrets.write(name, &secret, check_values).await?;
+        write(secrets, name, &secret, check_values).await?;
     }
     Ok(written)
 }
 
 /// Creates the Contents with the files of a large bundle, in their order.
-async fn create_all(contents: &Objects<'_>, files: &[Content]) -> Result<(), Failure> {
+async fn create_all(contents: &HubObjects, files: &[Content]) -> Result<(), Failure> {
     for file in files {
-        contents.create(&encoded(file)?).await?;
+        create(contents, &encoded(file)?).await?;
     }
     Ok(())
 }
@@ -182,74 +168,53 @@ fn secret(
     secret
 }
 
-impl Objects<'_> {
-    fn path<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
-        [&self.path[..], &[name]].concat()
+/// Creates an object whose name is a hash of its content, if it does not exist.
+async fn create(objects: &HubObjects, object: &Value) -> Result<(), Failure> {
+    match objects.create::<Value>(object).await {
+        Err(error) if code(&error) != Some(409) => Err(error.into()),
+        _ => Ok(()),
     }
+}
 
-    async fn get(&self, name: &str) -> Result<Option<Value>, Failure> {
-        match self.client.get::<Value>(&self.path(name)).await {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if code(&error) == Some(404) && is_absent(&error) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Creates an object whose name is a hash of its content, if it does not exist.
-    async fn create(&self, object: &Value) -> Result<(), Failure> {
-        match self.client.post::<Value>(&self.path, object).await {
-            Err(error) if code(&error) != Some(409) => Err(error.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Creates an object, or replaces its labels, annotations, owner references and content. Fields of
-    /// the metadata and the status that other programs wrote stay.
-    async fn write(
-        &self,
-        name: &str,
-        wanted: &Value,
-        check: fn(&Value, &str) -> Result<(), Failure>,
-    ) -> Result<(Written, Value), Failure> {
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let (written, result) = if let Some(present) = self.get(name).await? {
-                check(&present, name)?;
-                let changed = merged(&present, wanted);
-                if changed == present {
-                    return Ok((Written::Unchanged, present));
-                }
-                let path = self.path(name);
-                let call = self.client.call::<Value>(Method::PUT, &path, &changed);
-                (Written::Updated, call.await)
-            } else {
-                let call = self.client.post::<Value>(&self.path, wanted);
-                (Written::Created, call.await)
-            };
-            match result {
-                Ok(stored) => return Ok((written, stored)),
-                Err(error) if code(&error) == Some(409) && attempt < ATTEMPTS => {}
-                Err(error) => return Err(error.into()),
+/// Creates an object, or replaces its labels, annotations, owner references and content. Fields of the
+/// metadata and the status that other programs wrote stay.
+async fn write(
+    objects: &HubObjects,
+    name: &str,
+    wanted: &Value,
+    check: fn(&Value, &str) -> Result<(), Failure>,
+) -> Result<(Written, Value), Failure> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let (written, result) = if let Some(present) = objects.find(name).await? {
+            check(&present, name)?;
+            let changed = merged(&present, wanted);
+            if changed == present {
+                return Ok((Written::Unchanged, present));
             }
+            (Written::Updated, objects.replace(name, &changed).await)
+        } else {
+            (Written::Created, objects.create(wanted).await)
+        };
+        match result {
+            Ok(stored) => return Ok((written, stored)),
+            Err(error) if code(&error) == Some(409) && attempt < ATTEMPTS => {}
+            Err(error) => return Err(error.into()),
         }
     }
+}
 
-    /// Deletes the Helm values of a Bundle that has no values.
-    async fn delete_values(&self, name: &str) -> Result<(), Failure> {
-        let Some(present) = self.get(name).await? else {
-            return Ok(());
-        };
-        if present["type"] != SECRET_TYPE_BUNDLE_VALUES {
-            return Ok(());
+/// Deletes the Helm values of a Bundle that has no values.
+async fn delete_values(secrets: &HubObjects, name: &str) -> Result<(), CallError> {
+    let present: Option<Value> = secrets.find(name).await?;
+    match present {
+        Some(present) if present["type"] == SECRET_TYPE_BUNDLE_VALUES => {
+            secrets
+                .delete_if_present(name, &present["metadata"]["uid"])
+                .await
         }
-        let body = json!({ "preconditions": { "uid": present["metadata"]["uid"] } });
-        let path = self.path(name);
-        let deleted = self.client.command(Method::DELETE, &path, Some(&body));
-        match deleted.await {
-            Err(error) if code(&error) != Some(404) => Err(error.into()),
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 
@@ -284,14 +249,6 @@ fn merged(present: &Value, wanted: &Value) -> Value {
 
 fn code(error: &CallError) -> Option<u16> {
     error.refusal().map(|refusal| refusal.code)
-}
-
-/// Reports whether an error says that an object does not exist. Without Fleet's definitions on the hub,
-/// the error has another reason.
-fn is_absent(error: &CallError) -> bool {
-    error
-        .refusal()
-        .is_some_and(|refusal| refusal.reason == "NotFound")
 }
 
 #[cfg(test)]

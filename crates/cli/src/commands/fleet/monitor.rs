@@ -15,7 +15,7 @@ use self::problems::diagnostics;
 use crate::args::FleetMonitor;
 use crate::client::{CallError, Client};
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 use crate::output::encode_line;
 use crate::table::printable;
 use crate::terminal::{notice, print};
@@ -54,7 +54,7 @@ pub(super) async fn run(client: &Client, args: &FleetMonitor) -> Result<(), Fail
 
 /// Reads the objects of a namespace, and the BundleDeployments of its Bundles.
 async fn read(client: &Client, namespace: Option<&str>) -> Result<Snapshot, CallError> {
-    let objects = |plural, namespace| FleetObjects::new(client, plural, namespace);
+    let objects = |plural, namespace| HubObjects::fleet(client, plural, namespace);
     let (git_repos, bundles) = (
         objects("gitrepos", namespace),
         objects("bundles", namespace),
@@ -90,10 +90,9 @@ async fn read(client: &Client, namespace: Option<&str>) -> Result<Snapshot, Call
 impl Snapshot {
     /// Returns the snapshot with the field names of Fleet.
     fn value(&self, now: Timestamp, staleness: Duration) -> Value {
-        let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let cluster = |cluster: &FleetCluster| infos::cluster(cluster, now);
         json!({
-            "timestamp": time,
+            "timestamp": infos::seconds(now),
             "gitrepos": self.git_repos.iter().map(infos::git_repo).collect::<Vec<_>>(),
             "bundles": self.bundles.iter().map(infos::bundle).collect::<Vec<_>>(),
             "bundledeployments": self.deployments.iter().map(infos::deployment).collect::<Vec<_>>(),

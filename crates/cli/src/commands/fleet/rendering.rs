@@ -139,7 +139,7 @@ mod linux {
     ) -> Result<(), Failure> {
         let client = client()?;
         let bundle = contents::stored_bundle(&client, &args.namespace, &args.name).await?;
-        let plan = Plan::of(vec![bundle], Some(client), &args.clusters).await?;
+        let plan = Plan::of(vec![bundle], &args.namespace, Some(client), &args.clusters).await?;
         compare(&plan, args.exit_code).await
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use drover_api::fleet::{Bundle, BundleSummary, GitRepo};
 
-use super::git::progress::{self, is_ready};
+use super::git::progress::{self, is_observed, is_ready};
 use super::git::{bundles_of, pause, repos, resume};
 use crate::args::{GitWait, RolloutArgs, RolloutCommand, RolloutStatus};
 use crate::client::{CallError, Client};
@@ -55,17 +55,12 @@ async fn watch(client: &Client, args: &RolloutStatus) -> Result<(), Failure> {
             }
             shown.replace(text);
         }
-        let observed = repo
-            .status
-            .as_ref()
-            .map(|status| status.observed_generation);
-        let is_done = observed == repo.metadata.generation
-            && repo.state().word == "Ready"
-            && bundles.iter().all(is_ready);
+        let state = repo.state().word;
+        let is_done = is_observed(&repo, &repo) && state == "Ready" && bundles.iter().all(is_ready);
         Ok::<_, CallError>(if is_done {
             Progress::Done
         } else {
-            Progress::Pending(repo.state().word)
+            Progress::Pending(state)
         })
     };
     wait_for(args.timeout.0, poll).await?;

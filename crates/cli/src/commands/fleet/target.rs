@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::{documents, folder};
 use crate::args::FleetTarget;
-use crate::client::Client;
+use crate::client::{CallError, Client};
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 use crate::terminal::{notice, print};
 
 /// Maximum size of a file with a Bundle, in bytes.
@@ -52,7 +52,8 @@ pub(super) async fn run(client: &Client, args: &FleetTarget) -> Result<(), Failu
     let namespace = namespace.unwrap_or_else(|| FLEET_NAMESPACE.to_owned());
     bundle.metadata.namespace = Some(namespace.clone());
     let files = files(&bundle)?;
-    let selected = select(client, &bundle, &files.name).await?;
+    let clusters = HubClusters::read(client, &namespace).await?;
+    let selected = clusters.select(&bundle, &files.name)?;
     if args.dump_input_list {
         let list: Vec<Value> = selected.iter().map(description).collect();
         notice(&drover_gitops::targeting::yaml_text(&json!(list)));
@@ -81,10 +82,7 @@ pub(super) async fn run(client: &Client, args: &FleetTarget) -> Result<(), Failu
 /// Reads a Bundle from a YAML file.
 fn read_bundle(file: &Path) -> Result<Bundle, Failure> {
     let path = file.display().to_string();
-    let data = folder::read_file(file, MAX_BUNDLE_BYTES).map_err(|source| Failure::Read {
-        path: path.clone(),
-        source,
-    })?;
+    let data = folder::read_argument(file, MAX_BUNDLE_BYTES)?;
     let wrong = |reason: &dyn std::fmt::Display| {
         Failure::Other(format!(
             "cannot read the Bundle in {path}: {reason}; create the file with: drover fleet apply -o FILE"
@@ -135,61 +133,66 @@ fn files(bundle: &Bundle) -> Result<Files, Failure> {
     })
 }
 
-/// Returns the clusters on the hub that a Bundle selects, in the order of their names.
-pub(super) async fn select(
-    client: &Client,
-    bundle: &Bundle,
-    content: &str,
-) -> Result<Vec<Selected>, Failure> {
-    let namespace = bundle.metadata.namespace.as_deref();
-    let clusters = FleetObjects::new(client, "clusters", namespace);
-    let groups = FleetObjects::new(client, "clustergroups", namespace);
-    let mappings = FleetObjects::new(client, "bundlenamespacemappings", namespace);
-    let (clusters, groups, mappings) = futures::try_join!(
-        clusters.list::<FleetCluster>(None),
-        groups.list::<ClusterGroup>(None),
-        mappings.list::<BundleNamespaceMapping>(None),
-    )?;
-    if !mappings.is_empty() {
-        notice(
-            "The output contains no clusters of other namespaces, which the BundleNamespaceMappings \
-             permit.",
-        );
-    }
-    selection(bundle, content, clusters, groups)
+/// The clusters and groups of a namespace on the hub.
+#[derive(Debug)]
+pub(super) struct HubClusters {
+    /// The clusters, in the order of their names.
+    clusters: Vec<Arc<FleetCluster>>,
+    groups: Groups,
 }
 
-fn selection(
-    bundle: &Bundle,
-    content: &str,
-    mut clusters: Vec<FleetCluster>,
-    groups: Vec<ClusterGroup>,
-) -> Result<Vec<Selected>, Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::Other(format!("cannot compute the targets of the Bundle: {error}"))
-    };
-    let targeting = Targeting::new(bundle).map_err(|error| failed(&error))?;
-    let groups = Groups::new(groups.into_iter().map(Arc::new).collect());
-    clusters.retain(|cluster| cluster.metadata.deletion_timestamp.is_none());
-    clusters.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
-    let mut selected = Vec::new();
-    for cluster in clusters {
-        let members = groups.of(&cluster);
-        let of_cluster: Vec<Group<'_>> = members.iter().map(|it| it.as_group()).collect();
-        let facts = ClusterFacts::of(&cluster, &of_cluster);
-        let target = targeting.target(&facts, content, None, &GoTemplates);
-        if let Some(target) = target.map_err(|error| failed(&error))? {
-            selected.push(Selected {
-                groups: of_cluster
-                    .iter()
-                    .map(|group| group.name.to_owned())
-                    .collect(),
-                target,
-                cluster: Arc::new(cluster),
-            });
+impl HubClusters {
+    /// Reads the clusters and groups of a namespace.
+    pub(super) async fn read(client: &Client, namespace: &str) -> Result<Self, CallError> {
+        let objects = |plural| HubObjects::fleet(client, plural, Some(namespace));
+        let (clusters, groups) = (objects("clusters"), objects("clustergroups"));
+        let mappings = objects("bundlenamespacemappings");
+        let (clusters, groups, mappings) = futures::try_join!(
+            clusters.list(None),
+            groups.list(None),
+            mappings.list::<BundleNamespaceMapping>(None),
+        )?;
+        if !mappings.is_empty() {
+            notice(
+                "The output contains no clusters of other namespaces, which the BundleNamespaceMappings \
+                 permit.",
+            );
+        }
+        Ok(Self::new(clusters, groups))
+    }
+
+    fn new(mut clusters: Vec<FleetCluster>, groups: Vec<ClusterGroup>) -> Self {
+        clusters.retain(|cluster| cluster.metadata.deletion_timestamp.is_none());
+        clusters.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        Self {
+            clusters: clusters.into_iter().map(Arc::new).collect(),
+            groups: Groups::new(groups.into_iter().map(Arc::new).collect()),
         }
     }
-    Ok(selected)
+
+    /// Returns the clusters that a Bundle selects. `content` is the name of the Content with its files.
+    pub(super) fn select(&self, bundle: &Bundle, content: &str) -> Result<Vec<Selected>, Failure> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::Other(format!("cannot compute the targets of the Bundle: {error}"))
+        };
+        let targeting = Targeting::new(bundle).map_err(|error| failed(&error))?;
+        let mut selected = Vec::new();
+        for cluster in &self.clusters {
+            let members = self.groups.of(cluster);
+            let of_cluster: Vec<Group<'_>> = members.iter().map(|it| it.as_group()).collect();
+            let facts = ClusterFacts::of(cluster, &of_cluster);
+            let target = targeting.target(&facts, content, None, &GoTemplates);
+            if let Some(target) = target.map_err(|error| failed(&error))? {
+                let groups = of_cluster.iter().map(|group| group.name.to_owned());
+                selected.push(Selected {
+                    groups: groups.collect(),
+                    target,
+                    cluster: Arc::clone(cluster),
+                });
+            }
+        }
+        Ok(selected)
+    }
 }
 
 /// Returns the BundleDeployment of a cluster after the rollout. Its options contain the Helm values. A
@@ -284,7 +287,9 @@ mod tests {
         let bundle = bundle(&json!([{ "clusterGroup": "prod" }]));
         let files = files(&bundle).unwrap();
         let groups = vec![from_value(group).unwrap()];
-        let selected = selection(&bundle, &files.name, clusters, groups).unwrap();
+        let selected = HubClusters::new(clusters, groups)
+            .select(&bundle, &files.name)
+            .unwrap();
         let deployments: Vec<BundleDeployment> = selected
             .iter()
             .filter_map(|selected| deployment(&bundle, selected, &files.name))
@@ -312,7 +317,9 @@ mod tests {
         let mut other = cluster("a", "prod");
         other.metadata.labels.as_mut().unwrap().remove("region");
         let bundle = bundle(&json!([{ "clusterSelector": {} }]));
-        let error = selection(&bundle, "s-1", vec![other], Vec::new()).unwrap_err();
+        let error = HubClusters::new(vec![other], Vec::new())
+            .select(&bundle, "s-1")
+            .unwrap_err();
         let text = error.text();
         assert!(text.contains("fleet-default/a"), "{text}");
     }

@@ -7,15 +7,14 @@ use base64::engine::general_purpose::STANDARD;
 use drover_api::fleet::{CorrectDrift, GitRepo, GitTarget};
 use drover_api::gitops::REPO_CREDENTIAL;
 use k8s_openapi::ByteString;
-use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::folder::read_file;
+use super::super::folder::read_argument;
 use super::{progress, repos};
 use crate::args::{GitAdd, GitCredential, GitName, GitSource, GitTargets};
 use crate::client::{CallError, Client};
 use crate::failure::Failure;
-use crate::kubernetes::LabelSelector;
+use crate::kubernetes::{HubObjects, LabelSelector};
 use crate::terminal::notice;
 
 /// Maximum size of a file with a credential, in bytes.
@@ -40,8 +39,7 @@ pub(super) async fn run(client: &Client, args: &GitAdd) -> Result<(), Failure> {
         create_secret(client, &name, &secret, type_, data).await?;
         repo.spec.client_secret_name = secret;
     }
-    let path = repos(client, &name);
-    let created = client.post::<GitRepo>(&path.path_of(None), &repo).await;
+    let created = repos(client, &name).create::<GitRepo>(&repo).await;
     // The Secret of a GitRepo that the hub rejected must not stay. Without a response, the GitRepo can exist.
     if let Err(CallError::Refused(_)) = &created
         && has_credential
@@ -170,10 +168,7 @@ fn credential(args: &GitCredential) -> Result<Option<SecretContent>, Failure> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
-    read_file(file, MAX_CREDENTIAL_BYTES).map_err(|source| Failure::Read {
-        path: file.display().to_string(),
-        source,
-    })
+    read_argument(file, MAX_CREDENTIAL_BYTES)
 }
 
 async fn create_secret(
@@ -190,8 +185,7 @@ async fn create_secret(
         "metadata": { "name": name, "labels": { REPO_CREDENTIAL: repo.name } },
         "data": data,
     });
-    let created = client.post::<Value>(&secrets(repo, None), &secret).await;
-    match created {
+    match secrets(client, repo).create::<Value>(&secret).await {
         Err(CallError::Refused(refusal)) if refusal.code == 409 => Err(Failure::Other(format!(
             "the Secret {name:?} exists; delete the Secret, or use it with --secret {name}"
         ))),
@@ -199,18 +193,8 @@ async fn create_secret(
     }
 }
 
-fn secrets<'a>(repo: &'a GitName, name: Option<&'a str>) -> Vec<&'a str> {
-    let namespace = repo.namespace.namespace.as_str();
-    let path = [
-        "k8s",
-        "clusters",
-        "local",
-        "api",
-        "v1",
-        "namespaces",
-        namespace,
-    ];
-    path.into_iter().chain(["secrets"]).chain(name).collect()
+fn secrets(client: &Client, repo: &GitName) -> HubObjects {
+    HubObjects::secrets(client, &repo.namespace.namespace)
 }
 
 /// Deletes the Secret that `drover git add` created for a GitRepo.
@@ -223,19 +207,14 @@ pub(super) async fn delete_credential(
     if secret != format!("{}-git", name.name) {
         return Ok(());
     }
-    let path = secrets(name, Some(secret));
-    let is_absent = |error: &CallError| error.refusal().is_some_and(|it| it.code == 404);
-    let present: Value = match client.get(&path).await {
-        Err(error) if is_absent(&error) => return Ok(()),
-        present => present?,
-    };
-    if present["metadata"]["labels"][REPO_CREDENTIAL] != *name.name {
-        return Ok(());
-    }
-    let preconditions = json!({ "preconditions": { "uid": present["metadata"]["uid"] } });
-    let deleted = client.command(Method::DELETE, &path, Some(&preconditions));
-    match deleted.await {
-        Err(error) if !is_absent(&error) => Err(error),
+    let secrets = secrets(client, name);
+    let present: Option<Value> = secrets.find(secret).await?;
+    match present {
+        Some(present) if present["metadata"]["labels"][REPO_CREDENTIAL] == *name.name => {
+            secrets
+                .delete_if_present(secret, &present["metadata"]["uid"])
+                .await
+        }
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drover_api::fleet::{Bundle, GitRepo, GitTarget};
+use drover_api::fleet::{Bundle, GitRepo, GitTarget, condition};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -165,7 +165,7 @@ impl Page for RepoPage {
 
 fn row(bundle: &Bundle) -> Vec<String> {
     let status = bundle.status.clone().unwrap_or_default();
-    let ready = status.conditions.iter().find(|it| it.type_ == "Ready");
+    let ready = condition(&status.conditions, "Ready");
     let is_ready = ready.is_some_and(|ready| ready.status == "True");
     let state = match &*status.display.state {
         "" if is_ready => "Ready",

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use drover_api::fleet::labels::{BUNDLE_NAMESPACE, REPO_NAME};
-use drover_api::fleet::{Bundle, BundleDeployment, GitRepo, RepoState};
+use drover_api::fleet::{Bundle, BundleDeployment, GitRepo, RepoState, condition};
 use drover_api::gitops::{SYNC_ANSWERED, SYNC_REQUEST};
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use super::{bundles_of, repos};
 use crate::args::{GitName, GitWait};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 use crate::terminal::notice;
 use crate::wait::{Progress, wait_for};
 
@@ -63,8 +63,7 @@ pub(in super::super) async fn wait(
 fn outcome(repo: &GitRepo, written: &GitRepo, bundles: &[Bundle]) -> Outcome {
     let RepoState { word, cause, .. } = repo.state();
     let name = repo.metadata.name.as_deref().unwrap_or_default();
-    let status = repo.status.clone().unwrap_or_default();
-    let is_observed = Some(status.observed_generation) >= written.metadata.generation;
+    let is_observed = is_observed(repo, written);
     let text = match &*cause {
         "" => word.clone(),
         cause => format!("{word}: {cause}"),
@@ -90,6 +89,13 @@ fn outcome(repo: &GitRepo, written: &GitRepo, bundles: &[Bundle]) -> Outcome {
     }
 }
 
+/// Reports whether the status describes the written spec, or a later spec.
+pub(in super::super) fn is_observed(repo: &GitRepo, written: &GitRepo) -> bool {
+    let status = repo.status.as_ref();
+    let observed = status.map_or(0, |status| status.observed_generation);
+    Some(observed) >= written.metadata.generation
+}
+
 /// Reports whether the status is newer than the requested poll.
 fn is_polled(repo: &GitRepo, written: &GitRepo) -> bool {
     let annotations = written.metadata.annotations.as_ref();
@@ -106,8 +112,7 @@ fn is_polled(repo: &GitRepo, written: &GitRepo) -> bool {
 pub(in super::super) fn is_ready(bundle: &Bundle) -> bool {
     let status = bundle.status.as_ref();
     status.is_some_and(|status| {
-        let mut conditions = status.conditions.iter();
-        let ready = conditions.find(|condition| condition.type_ == "Ready");
+        let ready = condition(&status.conditions, "Ready");
         bundle.metadata.generation == Some(status.observed_generation)
             && ready.is_some_and(|ready| ready.status == "True")
     })
@@ -120,7 +125,7 @@ pub(super) async fn wait_until_kept(
     name: &GitName,
     timeout: Duration,
 ) -> Result<(), Failure> {
-    let deployments = FleetObjects::new(client, "bundledeployments", None);
+    let deployments = HubObjects::fleet(client, "bundledeployments", None);
     let (repo, namespace) = (&name.name, &name.namespace.namespace);
     let labels = format!("{REPO_NAME}={repo},{BUNDLE_NAMESPACE}={namespace}");
     let poll = || async {

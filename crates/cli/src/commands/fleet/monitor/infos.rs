@@ -3,6 +3,7 @@
 use drover_api::fleet::labels::{COMMIT, REPO_NAME};
 use drover_api::fleet::{
     Bundle, BundleDeployment, ClusterGroup, Content, FleetCluster, FleetCondition, GitRepo,
+    condition,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -42,8 +43,7 @@ fn compact(value: Value) -> Value {
 
 /// Returns whether the condition `Ready` is true, and its message if it is not.
 fn readiness(conditions: &[FleetCondition]) -> (bool, &str) {
-    let ready = conditions.iter().find(|it| it.type_ == "Ready");
-    match ready {
+    match condition(conditions, "Ready") {
         Some(ready) if ready.status == "True" => (true, ""),
         ready => (false, ready.map_or("", |ready| &ready.message)),
     }
@@ -51,7 +51,12 @@ fn readiness(conditions: &[FleetCondition]) -> (bool, &str) {
 
 fn deleted(metadata: &ObjectMeta) -> Option<String> {
     let time = metadata.deletion_timestamp.as_ref();
-    time.map(|time| time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    time.map(|time| seconds(time.0))
+}
+
+/// Returns a time in RFC 3339, in whole seconds.
+pub(super) fn seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 pub(super) fn git_repo(repo: &GitRepo) -> Value {
@@ -141,7 +146,7 @@ pub(super) fn cluster(cluster: &FleetCluster, now: Timestamp) -> Value {
         "namespace": cluster.namespace().unwrap_or_default(),
         "name": cluster.name_any(),
         "agentNamespace": status.agent.namespace,
-        "agentLastSeen": seen.map(|seen| seen.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        "agentLastSeen": seen.map(seconds),
         "agentLastSeenAge": age,
         "ready": ready,
         "readyMessage": message,

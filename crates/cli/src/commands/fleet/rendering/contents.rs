@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::kubernetes::FleetObjects;
+use crate::kubernetes::HubObjects;
 
 /// Maximum size of the files of a bundle after decompression, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -46,7 +46,7 @@ pub(super) async fn stored_bundle(
     namespace: &str,
     name: &str,
 ) -> Result<Bundle, Failure> {
-    let mut bundle: Bundle = FleetObjects::new(client, "bundles", Some(namespace))
+    let mut bundle: Bundle = HubObjects::fleet(client, "bundles", Some(namespace))
         .get(name)
         .await?;
     if bundle.spec.helm_op_options.is_some() {
@@ -59,17 +59,7 @@ pub(super) async fn stored_bundle(
         bundle.spec.resources = stored_files(client, &content).await?.resources;
     }
     if !bundle.spec.values_hash.is_empty() {
-        let path = [
-            "k8s",
-            "clusters",
-            "local",
-            "api",
-            "v1",
-            "namespaces",
-            namespace,
-        ];
-        let path = [&path[..], &["secrets", name]].concat();
-        let secret: Secret = client.get(&path).await?;
+        let secret: Secret = HubObjects::secrets(client, namespace).get(name).await?;
         let data = secret.data.unwrap_or_default();
         add_bundle_values(&mut bundle, data).map_err(|error| {
             Failure::Other(format!(
@@ -81,7 +71,7 @@ pub(super) async fn stored_bundle(
 }
 
 async fn stored_files(client: &Client, name: &str) -> Result<Manifest, Failure> {
-    let contents = FleetObjects::new(client, "contents", None);
+    let contents = HubObjects::fleet(client, "contents", None);
     let whole: Content = contents.get(name).await?;
     let failed = |error: &dyn std::fmt::Display| {
         Failure::Other(format!("cannot read the files of the bundle: {error}"))

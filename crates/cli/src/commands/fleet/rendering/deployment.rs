@@ -1,6 +1,5 @@
 //! Implements `drover fleet deploy`.
 
-use drover_api::fleet::labels::COMMIT;
 use drover_api::fleet::{BundleDeployment, Content};
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{Deployer, Input, Place, Previewer, Settings};
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use super::super::{documents, folder};
 use super::contents;
-use super::plan::renderer;
+use super::plan::{input, renderer};
 use crate::args::FleetDeploy;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -30,11 +29,7 @@ struct File {
 /// Installs a BundleDeployment in a cluster, or prints its objects.
 pub(super) async fn run(args: &FleetDeploy, client: Option<&Client>) -> Result<(), Failure> {
     let path = args.input_file.display().to_string();
-    let data =
-        folder::read_file(&args.input_file, MAX_FILE_BYTES).map_err(|source| Failure::Read {
-            path: path.clone(),
-            source,
-        })?;
+    let data = folder::read_argument(&args.input_file, MAX_FILE_BYTES)?;
     let mut file = parse(&data).map_err(|reason| {
         Failure::Other(format!(
             "cannot read {path}: {reason}; create the file with: drover fleet target"
@@ -51,19 +46,11 @@ pub(super) async fn run(args: &FleetDeploy, client: Option<&Client>) -> Result<(
         }
         _ => None,
     };
-    let metadata = &file.deployment.metadata;
-    let labels = metadata.labels.as_ref();
-    let input = Input {
-        name: metadata.name.as_deref().unwrap_or_default(),
-        spec: &file.deployment.spec,
-        resources: &file.manifest.resources,
-        cluster: "",
-        commit: labels
-            .and_then(|labels| labels.get(COMMIT))
-            .map_or("", String::as_str),
-        values: None,
-        copies: &[],
-    };
+    let File {
+        manifest,
+        deployment,
+    } = &file;
+    let input = input(&deployment.metadata, &deployment.spec, &manifest.resources);
     match cluster {
         Some(cluster) if !args.dry_run => install(args, cluster, &input).await,
         cluster => {

@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use drover_api::fleet::labels::COMMIT;
-use drover_api::fleet::{Bundle, BundleDeployment, BundleDeploymentSpec};
+use drover_api::fleet::{Bundle, BundleDeployment, BundleDeploymentSpec, BundleResource};
 use drover_deploy::cluster::Cluster;
 use drover_deploy::deployment::{Change, DeployError, Input, Place, Preview, Previewer};
 use drover_deploy::object::ObjectKey;
 use drover_deploy::renderer::{Renderer, Settings};
 use drover_gitops::ids::Manifest;
 use drover_gitops::targeting::{ClusterFacts, deployment_namespace};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::super::target::{Selected, select};
+use super::super::target::{HubClusters, Selected};
 use super::super::{charts, local_bundles};
 use crate::args::FolderArgs;
 use crate::client::{CallError, Client};
 use crate::failure::Failure;
-use crate::kubernetes::{ClusterApi, FleetObjects};
+use crate::kubernetes::{ClusterApi, HubObjects};
 
 /// Namespace of agents in the clusters.
 const AGENT_NAMESPACE: &str = "drover-agent";
@@ -55,6 +56,10 @@ impl Deployment<'_> {
             None => format!("bundle {bundle}"),
             Some(selected) => format!("bundle {bundle}, cluster {}", cluster_name(selected)),
         }
+    }
+
+    fn input<'b>(&'b self, spec: &'b BundleDeploymentSpec) -> Input<'b> {
+        input(&self.bundle.metadata, spec, &self.bundle.spec.resources)
     }
 
     fn spec(&self) -> BundleDeploymentSpec {
@@ -97,39 +102,41 @@ impl Plan {
         client: Option<Client>,
         only: &[String],
     ) -> Result<Self, Failure> {
-        let read = local_bundles(args).await?;
-        let of_namespace = |mut bundle: Bundle| {
-            bundle.metadata.namespace = Some(args.namespace.clone());
-            bundle
-        };
-        let bundles = read.into_iter().map(of_namespace).collect();
-        Self::of(bundles, client, only).await
+        let bundles = local_bundles(args).await?;
+        Self::of(bundles, &args.namespace, client, only).await
     }
 
-    /// Returns the plan of Bundles with their files and Helm values.
+    /// Returns the plan of the Bundles of a namespace, with their files and Helm values.
     pub(super) async fn of(
         bundles: Vec<Bundle>,
+        namespace: &str,
         client: Option<Client>,
         only: &[String],
     ) -> Result<Self, Failure> {
+        let previewer = Previewer::new(renderer()?, AGENT_NAMESPACE);
+        let clusters = match &client {
+            Some(client) => Some(HubClusters::read(client, namespace).await?),
+            None => None,
+        };
+        let select = |mut bundle: Bundle| {
+            bundle.metadata.namespace = Some(namespace.to_owned());
+            let selected = match &clusters {
+                None => Vec::new(),
+                Some(clusters) => {
+                    let resources = bundle.spec.resources.clone();
+                    clusters.select(&bundle, &Manifest { resources }.id())?
+                }
+            };
+            Ok((bundle, selected))
+        };
+        let bundles = bundles.into_iter().map(select);
         let mut plan = Self {
             client,
-            previewer: Previewer::new(renderer()?, AGENT_NAMESPACE),
-            bundles: Vec::new(),
+            previewer,
+            bundles: bundles.collect::<Result<_, Failure>>()?,
             only: only.to_vec(),
             clusters: BTreeMap::new(),
         };
-        for bundle in bundles {
-            let selected = match &plan.client {
-                None => Vec::new(),
-                Some(client) => {
-                    let resources = bundle.spec.resources.clone();
-                    let content = Manifest { resources }.id();
-                    select(client, &bundle, &content).await?
-                }
-            };
-            plan.bundles.push((bundle, selected));
-        }
         plan.connect();
         Ok(plan)
     }
@@ -223,7 +230,7 @@ impl Plan {
             Some(cluster) => Place::Cluster(cluster),
             None => Place::Offline { kube_version },
         };
-        let input = input(deployment, &spec);
+        let input = deployment.input(&spec);
         let rendered = self.previewer.render(place, &input, release).await;
         rendered.map_err(|error| failed(deployment, error))
     }
@@ -250,7 +257,7 @@ impl Plan {
                 name: resource.name.clone(),
             })
             .collect();
-        let input = input(deployment, &spec);
+        let input = deployment.input(&spec);
         let changes = self.previewer.changes(cluster, &input, release, &objects);
         changes.await.map_err(|error| failed(deployment, error))
     }
@@ -270,11 +277,8 @@ impl Plan {
         let (Some(client), Some(namespace)) = (&self.client, namespace) else {
             return Ok(None);
         };
-        let deployments = FleetObjects::new(client, "bundledeployments", Some(&namespace));
-        match deployments.get(deployment.bundle_name()).await {
-            Err(error) if error.refusal().is_some_and(|it| it.code == 404) => Ok(None),
-            found => found.map(Some),
-        }
+        let deployments = HubObjects::fleet(client, "bundledeployments", Some(&namespace));
+        deployments.find(deployment.bundle_name()).await
     }
 }
 
@@ -283,21 +287,22 @@ fn release(present: Option<&BundleDeployment>) -> Option<&str> {
     (!release.is_empty()).then_some(release)
 }
 
-fn input<'a>(deployment: &Deployment<'a>, spec: &'a BundleDeploymentSpec) -> Input<'a> {
-    let labels = deployment.bundle.metadata.labels.as_ref();
+/// Returns the input of a deployment. `metadata` is the metadata of a Bundle or BundleDeployment.
+pub(super) fn input<'a>(
+    metadata: &'a ObjectMeta,
+    spec: &'a BundleDeploymentSpec,
+    resources: &'a [BundleResource],
+) -> Input<'a> {
+    let commit = metadata
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(COMMIT));
     Input {
-        name: deployment
-            .bundle
-            .metadata
-            .name
-            .as_deref()
-            .unwrap_or_default(),
+        name: metadata.name.as_deref().unwrap_or_default(),
         spec,
-        resources: &deployment.bundle.spec.resources,
+        resources,
         cluster: "",
-        commit: labels
-            .and_then(|labels| labels.get(COMMIT))
-            .map_or("", String::as_str),
+        commit: commit.map_or("", String::as_str),
         values: None,
         copies: &[],
     }
